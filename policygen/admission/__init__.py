@@ -1,0 +1,1 @@
+"""An AdmissionRequest and policies become an outcome, as in the API server."""

@@ -1,0 +1,1 @@
+"""The in-tree admission plugins that are simulated, one file each."""

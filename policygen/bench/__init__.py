@@ -1,0 +1,1 @@
+"""The project's own measurements, one module per figure."""

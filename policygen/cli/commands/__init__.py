@@ -1,0 +1,1 @@
+"""One command per file; a command is imported only when it is called."""

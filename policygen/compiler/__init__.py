@@ -1,0 +1,1 @@
+"""The user's spec becomes manifests: spec, model, IR, emit."""

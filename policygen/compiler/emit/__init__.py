@@ -1,0 +1,1 @@
+"""IR nodes become manifests, one module per family of objects."""

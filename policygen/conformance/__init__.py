@@ -1,0 +1,1 @@
+"""Run recorded answers of a real API server and print the agreement."""

@@ -1,0 +1,1 @@
+"""Dynamic resource allocation: device catalogue, inventory, selectors, allocator."""

@@ -1,0 +1,1 @@
+"""Kubernetes as data: names, objects, quantities, schemas, defaults. Knows no CEL and no policies."""

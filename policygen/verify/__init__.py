@@ -1,0 +1,1 @@
+"""Suites and properties: prove that a bundle does what was meant."""
