@@ -484,7 +484,6 @@ class Condition:
     values: tuple[str | int | bool, ...]
     optional: bool
     """Whether some devices of the driver lack it."""
-    negated: bool = False
     span: Span = field(compare=False, repr=False)
 
 
