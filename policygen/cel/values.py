@@ -1,0 +1,263 @@
+"""CEL values in Python, their equality and order.
+
+| CEL | Python | |
+|---|---|---|
+| null, bool, string, bytes | `None`, `bool`, `str`, `bytes` | |
+| int | `int` | always compare `type(x) is int`: `bool` and `Uint` are subclasses |
+| uint | `Uint` | |
+| double | `float` | |
+| list, map | `list`, `dict` | JSON-like data is used as it is and never changed |
+| duration, timestamp | `Duration`, `Timestamp` | nanoseconds |
+| type | `TypeValue` | |
+| optional | `Optional`, `NONE` | |
+| `Object…{}`, `JSONPatch{}` | `ObjectValue`, `JSONPatchValue` | |
+| quantity, semver, IP, … | any class with `cel_type_name` | opaque: Python `==` is CEL equality |
+
+`True == 1 == 1.0` in Python; CEL values are therefore compared with `equal`, never with `==`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from policygen.cel.errors import EvalError
+
+Value: TypeAlias = Any
+"""A CEL value as the table above says."""
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+class Uint(int):
+    """An unsigned 64-bit integer."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{int(self)}u"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A span of time in nanoseconds within int64."""
+
+    cel_type_name: ClassVar[str] = "google.protobuf.Duration"
+    ns: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """An instant: nanoseconds since 1970, and the offset from UTC that it was written with (for printing)."""
+
+    cel_type_name: ClassVar[str] = "google.protobuf.Timestamp"
+    ns: int
+    offset: int = 0
+    """Seconds east of UTC; two timestamps with the same `ns` are equal for CEL whatever the offset."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Timestamp and other.ns == self.ns
+
+    def __hash__(self) -> int:
+        return hash(self.ns)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value; equal when the names are."""
+
+    cel_type_name: ClassVar[str] = "type"
+    name: str
+
+
+class Optional:
+    """`optional.of(value)`; the absent one is `NONE`, always tested with `is`."""
+
+    __slots__ = ("value",)
+    cel_type_name: ClassVar[str] = "optional_type"
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    @property
+    def present(self) -> bool:
+        """Whether there is a value."""
+        return self is not NONE
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Optional or self.present != other.present:
+            return False
+        return equal(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash((Optional, self.present))
+
+    def __repr__(self) -> str:
+        return f"optional.of({self.value!r})" if self.present else "optional.none()"
+
+
+NONE = Optional(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectValue:
+    """`Object.spec.containers{name: 'a'}`: a dynamic object of the apply configuration."""
+
+    type_name: str
+    fields: Mapping[str, Value]
+
+    @property
+    def cel_type_name(self) -> str:
+        """Its type, `Object.spec.containers`."""
+        return self.type_name
+
+
+@dataclass(frozen=True, slots=True)
+class JSONPatchValue:
+    """`JSONPatch{op: …, path: …}`; `fields` holds only what was set."""
+
+    cel_type_name: ClassVar[str] = "JSONPatch"
+    fields: Mapping[str, Value]
+
+
+@runtime_checkable
+class Opaque(Protocol):
+    """Any other CEL value: `cel_type_name` on the class, `==` as CEL equality, an optional `to_json()`."""
+
+    @property
+    def cel_type_name(self) -> str:
+        """The run-time type name, such as `kubernetes.Quantity`."""
+        ...
+
+
+_NATIVE_NAMES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    list: "list",
+    dict: "map",
+    type(None): "null_type",
+}
+
+
+def type_name(value: Value) -> str:
+    """The run-time type name of a value: `int`, `null_type`, `list`, `google.protobuf.Duration`, …"""
+    native = _NATIVE_NAMES.get(type(value))
+    if native is not None:
+        return native
+    named = getattr(value, "cel_type_name", None)
+    if named is not None:
+        return str(named)
+    if isinstance(value, Mapping):
+        return "map"
+    return "unknown"
+
+
+_PLAIN = frozenset({str, int, bool, type(None), float, bytes, Uint})
+_NUMBERS = frozenset({int, Uint, float})
+
+
+def equal(left: Value, right: Value) -> bool:
+    """CEL equality: numbers across their types, `true` is not 1, lists and maps by content, NaN never."""
+    try:
+        return _equal(left, right)
+    except RecursionError:
+        return _equal_deep(left, right)
+
+
+def _equal(left: Value, right: Value) -> bool:
+    kind, other = type(left), type(right)
+    if kind is other and kind in _PLAIN:
+        return bool(left == right)
+    if kind in _NUMBERS and other in _NUMBERS:
+        return _equal_numbers(left, right)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return len(left) == len(right) and all(
+            (match := find(right, key, _ABSENT)) is not _ABSENT and _equal(value, match)
+            for key, value in left.items()
+        )
+    if kind is ObjectValue and other is ObjectValue:
+        return left.type_name == right.type_name and _equal(left.fields, right.fields)
+    if kind is JSONPatchValue and other is JSONPatchValue:
+        return _equal(left.fields, right.fields)
+    return kind is other and kind not in _PLAIN and bool(left == right)
+
+
+def _equal_numbers(left: int | float, right: int | float) -> bool:
+    """As cel-go compares them: an integer next to a double is rounded to a double first."""
+    if type(left) is float or type(right) is float:
+        try:
+            return float(left) == float(right)
+        except OverflowError:
+            return False
+    return left == right
+
+
+def _equal_deep(left: Value, right: Value) -> bool:
+    """The same for values nested deeper than Python's stack; cyclic values are compared once per pair."""
+    pending, seen = [(left, right)], set[tuple[int, int]]()
+    while pending:
+        one, two = pending.pop()
+        if isinstance(one, list) and isinstance(two, list):
+            pairs = list(zip(one, two, strict=False))
+        elif isinstance(one, Mapping) and isinstance(two, Mapping):
+            pairs = [(value, find(two, key, _ABSENT)) for key, value in one.items()]
+        elif isinstance(one, (list, Mapping)) or isinstance(two, (list, Mapping)) or not _equal(one, two):
+            return False
+        else:
+            continue
+        if len(one) != len(two) or any(match is _ABSENT for _, match in pairs):
+            return False
+        if (id(one), id(two)) not in seen:
+            seen.add((id(one), id(two)))
+            pending.extend(pairs)
+    return True
+
+
+_ABSENT = object()
+
+
+def find(mapping: Mapping[Any, Value], key: Value, default: Value = None) -> Value:
+    """The value under a key, where numbers match across their types and `true` is not 1."""
+    kind = type(key)
+    if kind is str:
+        return mapping.get(key, default)
+    if kind is bool or (kind in _NUMBERS and key in (0, 1)):
+        for known, value in mapping.items():
+            if (type(known) is bool) == (kind is bool) and known == key:
+                return value
+        return default
+    if kind is bool or kind in _NUMBERS:
+        return mapping.get(key, default)
+    return default
+
+
+def to_json(value: Value) -> Any:
+    """A value as JSON data, as the API server converts it; `EvalError` for what has no JSON form."""
+    kind = type(value)
+    if kind in (str, bool, int, float, type(None)):
+        return value
+    if kind is Uint:
+        return int(value)
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, Mapping):
+        return {_json_key(key): to_json(item) for key, item in value.items()}
+    if kind is ObjectValue:
+        return {key: to_json(item) for key, item in value.fields.items()}
+    convert = getattr(value, "to_json", None)
+    if convert is None:
+        raise EvalError(f"unsupported type: {type_name(value)}")
+    return convert()
+
+
+def _json_key(key: Value) -> str:
+    if type(key) is not str:
+        raise EvalError(f"unsupported map key type: {type_name(key)}")
+    return key
