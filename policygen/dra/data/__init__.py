@@ -1,0 +1,1 @@
+"""The drivers of the catalogue, one module a vendor."""
