@@ -151,8 +151,10 @@ _LABEL_1035_RULE: Final = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
     "character, and end with an alphanumeric character"
 )
-_NAME_PART_RULE: Final = "must consist of alphanumeric characters, '-', '_' or '.', "
+_NAME_PART_RULE: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character"
+)
 _VALUE_RULE: Final = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character"
