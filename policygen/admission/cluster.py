@@ -1,0 +1,115 @@
+"""What the API server knows when a request comes in: stored objects, policies, types, who may do what.
+
+A `Cluster` is a value. It is made once from manifests and then only read; nothing here changes an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from policygen.admission.request import Object
+from policygen.kube import catalog, names
+from policygen.kube.crd import schemas_from_crd
+from policygen.kube.names import GroupVersionKind, GroupVersionResource
+from policygen.kube.schema import KindSchema
+
+DEFAULT_PLUGINS: Final = frozenset(
+    {
+        "NamespaceLifecycle",
+        "LimitRanger",
+        "Priority",
+        "DefaultTolerationSeconds",
+        "RuntimeClass",
+        "PodSecurity",
+        "ResourceQuota",
+    }
+)
+"""In-tree plugins that run unless told otherwise; options: ServiceAccount, ExtendedResourceToleration."""
+
+ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceInfo:
+    """How a kind is served."""
+
+    resource: GroupVersionResource
+    namespaced: bool
+    schema: KindSchema | None
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Stored objects by kind, namespace and name, with what they mean to admission."""
+
+    version: str = catalog.RECORDED
+    objects: Mapping[tuple[str, str], Mapping[tuple[str, str], Object]] = field(default_factory=dict)
+    """(group, kind) → (namespace, name) → object."""
+    custom: Mapping[GroupVersionKind, KindSchema] = field(default_factory=dict)
+    """Schemas read from CustomResourceDefinitions."""
+    authorizer: Mapping[str, bool] | None = None
+    """`user|verb|group|resource|subresource|namespace|name` or `user|verb|path` → allowed (True) or denied
+    (False), anything else is no opinion. None: everything is allowed."""
+    plugins: frozenset[str] = DEFAULT_PLUGINS
+    """Names of the in-tree plugins that run."""
+    open_namespaces: bool = False
+    """Whether a namespace that is not among the objects exists all the same, without labels."""
+    validate_objects: bool = True
+    """Whether the server's rules for the object itself are applied (strategy and schema)."""
+
+    @classmethod
+    def from_objects(cls, objects: Iterable[Object], **settings: Any) -> Cluster:
+        """A cluster in which these objects are stored; a later one replaces an earlier of its name."""
+        stored: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
+        custom: dict[GroupVersionKind, KindSchema] = {}
+        for obj in objects:
+            group, _ = names.parse_api_version(str(obj.get("apiVersion") or ""))
+            kind = str(obj.get("kind") or "")
+            metadata = obj.get("metadata") or {}
+            key = (str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
+            stored.setdefault((group, kind), {})[key] = obj
+            if kind == "CustomResourceDefinition":
+                for schema in schemas_from_crd(obj):
+                    custom[names.gvk(schema.api_version, schema.kind)] = schema
+        return cls(objects=stored, custom=custom, **settings)
+
+    def get(self, kind: str, name: str, namespace: str = "", group: str = "") -> Object | None:
+        """One stored object. `group` is the API group of the kind, empty for core."""
+        return self.objects.get((group, kind), {}).get((namespace, name))
+
+    def list(self, kind: str, namespace: str | None = None, group: str = "") -> Iterator[Object]:
+        """Stored objects of a kind, of one namespace unless None, by name."""
+        found = self.objects.get((group, kind), {})
+        for key in sorted(found):
+            if namespace is None or key[0] == namespace:
+                yield found[key]
+
+    def namespace(self, name: str) -> Object | None:
+        """A namespace with the label that the server puts on every namespace."""
+        found = self.get("Namespace", name)
+        if found is None:
+            if not self.open_namespaces:
+                return None
+            found = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        labels = (found.get("metadata") or {}).get("labels") or {}
+        if labels.get("kubernetes.io/metadata.name") == name:
+            return found
+        labelled = {**labels, "kubernetes.io/metadata.name": name}
+        return {**found, "metadata": {**(found.get("metadata") or {}), "labels": labelled}}
+
+    def schema(self, kind: GroupVersionKind) -> KindSchema | None:
+        """The schema of a kind, built-in or custom; None when nobody defined it."""
+        found = self.custom.get(kind)
+        return found if found is not None else catalog.load(self.version).get(kind.api_version, kind.kind)
+
+    def resource(self, kind: GroupVersionKind) -> ResourceInfo:
+        """How a kind is served; an unknown kind is taken to be namespaced and named by the usual rule."""
+        schema = self.schema(kind)
+        if schema is None:
+            resource = names.gvr(kind.api_version, kind.kind)
+            return ResourceInfo(resource, kind.kind not in names.CLUSTER_SCOPED, None)
+        plural = schema.plural or names.plural(kind.kind)
+        resource = GroupVersionResource(kind.group, kind.version, plural)
+        return ResourceInfo(resource, schema.namespaced, schema)
