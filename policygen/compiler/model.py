@@ -479,7 +479,19 @@ class Condition:
     name: str
     type: Literal["string", "int", "bool", "version", "quantity"]
     operator: Literal[
-        "==", "!=", "<", "<=", ">", ">=", "in", "notIn", "contains", "startsWith", "endsWith", "exists"
+        "==",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "in",
+        "notIn",
+        "contains",
+        "startsWith",
+        "endsWith",
+        "exists",
+        "absent",
     ]
     values: tuple[str | int | bool, ...]
     optional: bool

@@ -1,0 +1,160 @@
+"""Nodes -> the spec's blocks, with every fault of shape as a diagnostic at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from policygen.compiler.spec import PlacementPolicySpec
+from policygen.compiler.spec_base import NodeDict, Reading, UnknownKey
+from policygen.compiler.yaml import Mapping, Node, Scalar, Sequence
+from policygen.diagnostics import Diagnostics, Span, suggestion
+
+_NOUNS = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number",
+    "float_type": "a number",
+    "bool_type": "`true` or `false`",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+_YAML_11_TRUTH = {"y": "true", "yes": "true", "on": "true", "n": "false", "no": "false", "off": "false"}
+
+
+def read_spec(document: Mapping, found: Diagnostics) -> PlacementPolicySpec | None:
+    """The spec that a document holds, or nothing when its shape is wrong."""
+    reading = Reading()
+    spec: PlacementPolicySpec | None = None
+    try:
+        spec = PlacementPolicySpec.model_validate(NodeDict(document), context=reading)
+    except ValidationError as error:
+        _report(document, error.errors(include_url=False, include_input=False), found)
+    for key in reading.empty:
+        found.error(
+            "wrong-type", f"`{key.text}` is empty", key.span, help=["give it a value, or leave the key out"]
+        )
+    for unknown in reading.unknown:
+        _report_unknown(unknown, found)
+    return None if found.has_errors else spec
+
+
+def _report_unknown(unknown: UnknownKey, found: Diagnostics) -> None:
+    name = unknown.key.text
+    help = []
+    if unknown.replaced:
+        help.append(f"write `{unknown.replaced}`")
+    elif close := suggestion(name, unknown.known):
+        help.append(f"did you mean `{close}`?")
+    else:
+        help.append("known here: " + ", ".join(f"`{key}`" for key in unknown.known))
+    found.error("unknown-key", f"unknown key `{name}`", unknown.key.span, help=help)
+
+
+def _report(document: Mapping, errors: Iterable[ErrorDetails], found: Diagnostics) -> None:
+    """One diagnostic for each place: the forms of one value fail together."""
+    by_place: dict[int, tuple[Node, Scalar | None, list[ErrorDetails]]] = {}
+    for error in errors:
+        node, key = _place(document, error["loc"])
+        if error["type"] == "missing":
+            _report_missing(node, key, str(error["loc"][-1]), found)
+            continue
+        by_place.setdefault(id(node), (node, key, []))[2].append(error)
+    for node, key, group in by_place.values():
+        _report_value(node, key, group, found)
+
+
+def _place(document: Mapping, location: tuple[int | str, ...]) -> tuple[Node, Scalar | None]:
+    """The node that an error is about, and its key. Parts of the location that name a form are skipped."""
+    node: Node = document
+    key: Scalar | None = None
+    for step in location:
+        if isinstance(node, Mapping) and str(step) in node.by_key:
+            entry = node.by_key[str(step)]
+            node, key = entry.value, entry.key
+        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+            node, key = node.items[step], None
+    return node, key
+
+
+def _report_missing(node: Node, key: Scalar | None, name: str, found: Diagnostics) -> None:
+    where = f"`{key.text}`" if key else "this"
+    span = key.span if key else Span(node.span.source, node.span.start, node.span.start + 1)
+    found.error("missing-key", f"{where} needs the key `{name}`", span, help=[f"add `{name}:`"])
+
+
+def _report_value(node: Node, key: Scalar | None, errors: list[ErrorDetails], found: Diagnostics) -> None:
+    error = errors[0]
+    context: dict[str, Any] = error.get("ctx", {})
+    subject = f"`{key.text}`" if key else "this item"
+    kind = error["type"]
+    if kind == "literal_error" and _fits_text(node):
+        words = _words(context["expected"])
+        assert isinstance(node, Scalar)
+        _report_word(node, subject, words, found)
+    elif kind in {"greater_than_equal", "less_than_equal"}:
+        bound = f"at least {context['ge']}" if "ge" in context else f"at most {context['le']}"
+        found.error("out-of-range", f"{subject} must be {bound}", node.span)
+    elif kind == "too_short":
+        found.error("empty-value", f"{subject} must not be empty", node.span)
+    else:
+        nouns = [_NOUNS[item["type"]] for item in errors if item["type"] in _NOUNS]
+        if any(item["type"] == "literal_error" for item in errors):
+            nouns += [
+                f"`{word}`" for item in errors for word in _words(item.get("ctx", {}).get("expected", ""))
+            ]
+        _report_type(node, subject, list(dict.fromkeys(nouns)), found)
+
+
+def _fits_text(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is not None and not isinstance(node.value, bool)
+
+
+def _words(expected: str) -> list[str]:
+    return [word.strip("'") for word in expected.replace(" or ", ", ").split(", ") if word]
+
+
+def _report_word(node: Scalar, subject: str, words: list[str], found: Diagnostics) -> None:
+    listed = ", ".join(f"`{word}`" for word in words)
+    if node.text in words:
+        help = f'quote it, as a number is read otherwise: "{node.text}"'
+    elif close := suggestion(node.text, words):
+        help = f"did you mean `{close}`?"
+    else:
+        help = f"use one of {listed}"
+    notes = [] if help.startswith("use") else [f"known are {listed}"]
+    found.error("unknown-word", f"{subject} cannot be `{node.text}`", node.span, notes=notes, help=[help])
+
+
+def _report_type(node: Node, subject: str, nouns: list[str], found: Diagnostics) -> None:
+    wanted = " or ".join(nouns) if nouns else "something else"
+    help = []
+    if isinstance(node, Scalar):
+        if isinstance(node.value, int | float) and "a text" in nouns:
+            help.append(f'quote it: "{node.text}"')
+        elif "`true` or `false`" in nouns and str(node.value).lower() in _YAML_11_TRUTH:
+            help.append(f"write `{_YAML_11_TRUTH[str(node.value).lower()]}`")
+    span = node.span
+    found.error("wrong-type", f"{subject} must be {wanted}, not {_kind_of(node)}", span, help=help)
+
+
+def _kind_of(node: Node) -> str:
+    match node:
+        case Mapping():
+            return "a mapping"
+        case Sequence():
+            return "a list"
+        case Scalar(value=None):
+            return "empty"
+        case Scalar(value=bool()):
+            return f"`{node.text}`"
+        case Scalar(value=int() | float()):
+            return "a number"
+        case Scalar():
+            return "a text"
