@@ -1,0 +1,273 @@
+"""RFC 6902 as the API server applies it, which is not quite as the RFC says it.
+
+The behaviour and texts of evanphx/json-patch v4 with its default options, called by apiserver
+`patch/json_patch.go`:
+
+- a `test` that fails raises `TestFailedError`: the caller leaves the object as it was;
+- a path through an absent, null or scalar value is `missing path`; `replace` of an absent map key adds it;
+- `-` is understood by `add` alone; negative indices count from the end (from behind the end for `add`);
+- `copy` and `move` of an absent map key: `copy` writes null, `move` fails;
+- an operation without `value` writes null.
+
+Nothing is copied that does not lie on a changed path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from policygen.merge.fieldpath import go_quote
+
+_MISSING: Final = "missing value"
+_INDEX = re.compile(r"[+-]?[0-9]+").fullmatch
+
+
+class PatchError(Exception):
+    """The patch does not apply; the text is the server's without its prefix `JSON Patch: `."""
+
+
+class TestFailedError(PatchError):
+    """A `test` operation failed."""
+
+    __test__ = False
+
+
+class PatchPanicError(Exception):
+    """The server would crash on this operation."""
+
+
+def apply(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
+    """The document after all operations. The document itself and the values are not changed."""
+    for operation in operations:
+        kind = operation.get("op", "")
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            raise PatchError(f"Unexpected kind: {kind}")
+        document = handler(document, operation)
+    return document
+
+
+def escape(key: str) -> str:
+    """A key as one step of a path."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _add(document: Any, operation: Mapping[str, Any]) -> Any:
+    path = operation["path"]
+    document, parent, key = _open(document, path)
+    if parent is None:
+        raise PatchError(f'add operation does not apply: doc is missing path: "{path}": {_MISSING}')
+    _insert(parent, key, operation.get("value"), f"error in add for path: '{path}'")
+    return document
+
+
+def _remove(document: Any, operation: Mapping[str, Any]) -> Any:
+    path = operation["path"]
+    document, parent, key = _open(document, path)
+    if parent is None:
+        raise PatchError(f'remove operation does not apply: doc is missing path: "{path}": {_MISSING}')
+    _delete(parent, key, f"error in remove for path: '{path}'")
+    return document
+
+
+def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
+    path = operation["path"]
+    value = operation.get("value")
+    if path == "":
+        if "value" not in operation:
+            raise PatchPanicError("a `replace` of the whole document without a value")
+        return value if isinstance(value, (dict, list)) else document
+    document, parent, key = _open(document, path)
+    if parent is None:
+        raise PatchError(f"replace operation does not apply: doc is missing path: {path}: {_MISSING}")
+    if type(parent) is list:
+        try:
+            parent[_position(parent, key)] = value
+        except PatchError:
+            text = f"replace operation does not apply: doc is missing key: {path}: {_MISSING}"
+            raise PatchError(text) from None
+    else:
+        parent[key] = value
+    return document
+
+
+def _move(document: Any, operation: Mapping[str, Any]) -> Any:
+    source, path = _source(operation, "move"), operation["path"]
+    document, parent, key = _open(document, source)
+    if parent is None:
+        raise PatchError(f"move operation does not apply: doc is missing from path: {source}: {_MISSING}")
+    try:
+        value = _get(parent, key)
+    except PatchError as error:
+        raise PatchError(f"error in move for path: '{key}': {error}") from None
+    _delete(parent, key, f"error in move for path: '{key}'")
+    document, parent, key = _open(document, path)
+    if parent is None:
+        raise PatchError(
+            f"move operation does not apply: doc is missing destination path: {path}: {_MISSING}"
+        )
+    _insert(parent, key, value, f"error in move for path: '{path}'")
+    return document
+
+
+def _copy(document: Any, operation: Mapping[str, Any]) -> Any:
+    source, path = _source(operation, "copy"), operation["path"]
+    parent, key = _find(document, source)
+    if parent is None:
+        raise PatchError(f"copy operation does not apply: doc is missing from path: {source}: {_MISSING}")
+    try:
+        value = _get(parent, key)
+    except PatchError as error:
+        raise PatchError(f"error in copy for from: '{source}': {error}") from None
+    document, parent, key = _open(document, path)
+    if parent is None:
+        raise PatchError(
+            f"copy operation does not apply: doc is missing destination path: {path}: {_MISSING}"
+        )
+    _insert(parent, key, value, "error while adding value during copy")
+    return document
+
+
+def _test(document: Any, operation: Mapping[str, Any]) -> Any:
+    path = operation["path"]
+    if path == "":
+        found = document
+    else:
+        parent, key = _find(document, path)
+        if parent is None:
+            raise PatchError(f"test operation does not apply: is missing path: {path}: {_MISSING}")
+        try:
+            found = _get(parent, key)
+        except PatchError as error:
+            raise PatchError(f"error in test for path: '{path}': {error}") from None
+    absent = "value" not in operation
+    # a null in the patch is a value that equals neither an absent one nor a null
+    same = absent if found is None else not absent and _same(found, operation["value"])
+    if not same:
+        raise TestFailedError(f"testing value {path} failed: test failed")
+    return document
+
+
+_HANDLERS: Final = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
+
+
+def _source(operation: Mapping[str, Any], kind: str) -> str:
+    source = operation.get("from")
+    if source is None:
+        raise PatchError(f"{kind} operation failed to decode from: operation, missing from field: {_MISSING}")
+    return str(source)
+
+
+def _steps(path: str) -> list[str]:
+    if "~" not in path:
+        return path.split("/")
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
+
+
+def _find(document: Any, path: str) -> tuple[Any, str]:
+    """The container of a path's last step, to read from; None when the path leads nowhere."""
+    steps = _steps(path)
+    if len(steps) < 2:
+        return None, ""
+    at = document
+    for step in steps[1:-1]:
+        at = _step(at, step)
+        if at is None:
+            return None, ""
+    return at, steps[-1]
+
+
+def _open(document: Any, path: str) -> tuple[Any, Any, str]:
+    """The document with every container on the path copied, the last of them, and the last step."""
+    steps = _steps(path)
+    if len(steps) < 2 or _find(document, path)[0] is None:
+        return document, None, ""
+    at = root = document.copy()
+    for step in steps[1:-1]:
+        index: Any = _position(at, step) if type(at) is list else step
+        below = at[index].copy()
+        at[index] = below
+        at = below
+    return root, at, steps[-1]
+
+
+def _step(container: Any, step: str) -> Any:
+    """One step down to another container, None when there is none."""
+    try:
+        found = _get(container, step)
+    except PatchError:
+        return None
+    return found if isinstance(found, (dict, list)) else None
+
+
+def _get(container: Any, key: str) -> Any:
+    """The value under a key (None when a map lacks it) or at an index (an error when out of range)."""
+    if type(container) is dict:
+        return container.get(key)
+    return container[_position(container, key)]
+
+
+def _position(items: list[Any], key: str) -> int:
+    index = _integer(key)
+    if index >= len(items) or index < -len(items):
+        raise PatchError(f"Unable to access invalid index: {index}: invalid index referenced")
+    return index + len(items) if index < 0 else index
+
+
+def _integer(key: str) -> int:
+    if _INDEX(key) is None:
+        raise PatchError(f"strconv.Atoi: parsing {go_quote(key)}: invalid syntax")
+    index = int(key)
+    if not -(2**63) <= index < 2**63:
+        raise PatchError(f"strconv.Atoi: parsing {go_quote(key)}: value out of range")
+    return index
+
+
+def _insert(container: Any, key: str, value: Any, context: str) -> None:
+    if type(container) is dict:
+        container[key] = value
+        return
+    if key == "-":
+        container.append(value)
+        return
+    try:
+        index = _integer(key)
+    except PatchError as error:
+        text = f"{context}: value was not a proper array index: '{key}': {error}"
+        raise PatchError(text) from None
+    size = len(container) + 1
+    if index >= size or index < -size:
+        raise PatchError(f"{context}: Unable to access invalid index: {index}: invalid index referenced")
+    container.insert(index + size if index < 0 else index, value)
+
+
+def _delete(container: Any, key: str, context: str) -> None:
+    if type(container) is dict:
+        if key not in container:
+            raise PatchError(f"{context}: Unable to remove nonexistent key: {key}: {_MISSING}")
+        del container[key]
+        return
+    try:
+        del container[_position(container, key)]
+    except PatchError as error:
+        raise PatchError(f"{context}: {error}") from None
+
+
+def _same(left: Any, right: Any) -> bool:
+    """JSON equality; a number is compared by its digits, and `true` is not 1."""
+    if type(left) is dict and type(right) is dict:
+        return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
+    if type(left) is list and type(right) is list:
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
