@@ -1,6 +1,9 @@
 """Claim constraints while an allocation is searched: what has been added decides what may follow.
 
-Follows dynamic-resource-allocation `structured/internal/incubating/{allocator_incubating,constraint}.go`.
+Follows dynamic-resource-allocation `structured/internal/incubating/{allocator_incubating,constraint}.go` of
+1.36. There a distinct constraint remembers one value a request, the last: of a request for three devices the
+first and the third may be equal (kubernetes#140438, mended in 1.37). The allocation is the server's, so this
+does the same; `lint` warns.
 """
 
 from __future__ import annotations
@@ -8,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from policygen.dra.model import AttributeValue, Constraint, Device, Request
+
+_SCALARS = ("string", "int", "bool", "version")
 
 
 def applies(constraint: Constraint, request: Request) -> bool:
@@ -22,27 +27,37 @@ def applies(constraint: Constraint, request: Request) -> bool:
 
 @dataclass(slots=True)
 class Tracker:
-    """The devices that a constraint has seen: their values, in order."""
+    """What a constraint knows of the devices chosen so far."""
 
     constraint: Constraint
-    values: list[AttributeValue] = field(default_factory=list)
+    _first: AttributeValue | None = None
+    _latest: dict[str, AttributeValue] = field(default_factory=dict)
+    _count: int = 0
 
     def add(self, request: Request, device: Device) -> bool:
         """Take a device in, if the constraint allows it; one without the attribute never is."""
         if not applies(self.constraint, request):
             return True
         value = device.attribute(self.constraint.attribute)
-        if value is None or not self._allows(value):
+        if value is None:
             return False
-        self.values.append(value)
+        if self._count and not self._allows(value):
+            return False
+        if self.constraint.kind == "distinct":
+            self._latest[request.parent or request.name] = value
+        elif not self._count:
+            self._first = value
+        self._count += 1
         return True
 
     def remove(self, request: Request) -> None:
-        """Undo the last successful `add` of this request."""
+        """Undo the last successful `add` of this request, as far as the server does."""
         if applies(self.constraint, request):
-            self.values.pop()
+            self._latest.pop(request.parent or request.name, None)
+            self._count -= 1
 
     def _allows(self, value: AttributeValue) -> bool:
-        if self.constraint.kind == "match":
-            return not self.values or value == self.values[0]
-        return value not in self.values
+        """Values of a list type only compare behind a feature gate that is off: they never agree."""
+        if self.constraint.kind == "distinct":
+            return not self._latest or (value[0] in _SCALARS and value not in self._latest.values())
+        return value[0] in _SCALARS and value == self._first
