@@ -1,0 +1,86 @@
+"""What verification found: results of cases and properties, as data. Rendering is in `policygen.render`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from policygen.diagnostics import Diagnostic, Span
+from policygen.merge.diff import Change
+
+Status: TypeAlias = Literal["passed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One failure. The diagnostic says all that a person needs; the rest is for programs."""
+
+    diagnostic: Diagnostic
+    policy: str = ""
+    example: Mapping[str, Any] | None = None
+    """The smallest object that shows it."""
+    changes: tuple[Change, ...] = ()
+    """The difference by path, where two results are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """How one case ended on one Kubernetes version."""
+
+    suite: str
+    case: str
+    version: str
+    span: Span = field(compare=False, repr=False)
+    findings: tuple[Finding, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def status(self) -> Status:
+        """A case with a finding has failed."""
+        return "failed" if self.findings else "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyResult:
+    """How one property ended on one Kubernetes version. `checked` counts what was tried."""
+
+    name: str
+    version: str
+    checked: int
+    findings: tuple[Finding, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+    skipped: str = ""
+    """Why it could not be checked, such as a bundle without a claim; empty when it was."""
+
+    @property
+    def status(self) -> Status | Literal["skipped"]:
+        """Warnings alone do not fail a property."""
+        if any(finding.diagnostic.severity == "error" for finding in self.findings):
+            return "failed"
+        return "skipped" if self.skipped else "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a run found."""
+
+    cases: tuple[CaseResult, ...] = ()
+    properties: tuple[PropertyResult, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Faults of the input itself: specs, manifests, suites."""
+    interrupted: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of the cases, then those of the properties."""
+        of_cases = [finding for case in self.cases for finding in case.findings]
+        return (*of_cases, *(finding for found in self.properties for finding in found.findings))
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed, the input was sound, and something was tried at all."""
+        faults = any(item.severity == "error" for item in self.diagnostics)
+        failed = any(case.status == "failed" for case in self.cases)
+        failed = failed or any(found.status == "failed" for found in self.properties)
+        return bool(self.cases or self.properties) and not (faults or failed or self.interrupted)

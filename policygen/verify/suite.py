@@ -1,0 +1,323 @@
+"""A suite file as data: what is tried and what is expected, every part with its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from policygen.admission.request import Operation, UserInfo
+from policygen.diagnostics import Diagnostics, Span, suggestion
+from policygen.kube import reader
+from policygen.kube.catalog import SUPPORTED
+from policygen.kube.reader import Document
+from policygen.verify import paths
+from policygen.verify.shape import Check
+from policygen.verify.sources import Fixtures, Located, entries, expand, objects
+from policygen.verify.suite_shape import KIND, SUITE
+
+_Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedValue:
+    """What stands at a path of the result; None = nothing."""
+
+    text: str
+    steps: tuple[paths.Step, ...]
+    value: Any
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What must be true of the answer. None = nothing is said."""
+
+    matched: tuple[str, ...] | None = None
+    changed: tuple[str, ...] | None = None
+    unchanged: bool | None = None
+    allowed: bool | None = None
+    denied: str | None = None
+    values: tuple[ExpectedValue, ...] = ()
+    warnings: tuple[str, ...] | None = None
+    golden: Path | None = None
+    devices: Mapping[str, tuple[str, ...]] | None = None
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+    """Place of each key."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is expected at all."""
+        said = (self.matched, self.changed, self.unchanged, self.allowed, self.denied, self.warnings)
+        return all(part is None for part in (*said, self.golden, self.devices)) and not self.values
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One request with what is expected of its answer."""
+
+    name: str
+    object: dict[str, Any] | None
+    old_object: dict[str, Any] | None
+    operation: Operation
+    subresource: str
+    user: UserInfo
+    cluster: tuple[Located, ...]
+    expect: Expect
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySource:
+    """Policies of a suite: a spec or manifests in a file or folder, or an object written in place."""
+
+    path: Path | None
+    object: Located | None
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One suite file."""
+
+    name: str
+    path: Path
+    versions: tuple[str, ...]
+    """Empty: those of the policies."""
+    policies: tuple[PolicySource, ...]
+    cluster: tuple[Located, ...]
+    fixtures: Fixtures
+    inventory: tuple[Located, ...]
+    authorizer: Mapping[str, bool] | None
+    plugins: tuple[str, ...]
+    cost_share: int
+    cases: tuple[Case, ...]
+    document: Document = field(compare=False, repr=False)
+
+
+def load(path: Path, found: Diagnostics) -> Suite | None:
+    """Read a suite file; faults are reported and None is returned where they leave nothing to run."""
+    documents = list(reader.read_path(path, found))
+    if found.has_errors:
+        return None
+    if len(documents) != 1 or documents[0].value.get("kind") != KIND:
+        span = documents[-1].span() if documents else None
+        found.error("suite-kind", f"`{path}` must hold exactly one document of kind `{KIND}`", span)
+        return None
+    document = documents[0]
+    before = len(found.items)
+    Check(document, found, "a suite").check(SUITE, document.value)
+    if len(found.items) > before:
+        return None
+    return _Loader(document, path, found).suite()
+
+
+@dataclass(slots=True)
+class _Loader:
+    document: Document
+    path: Path
+    found: Diagnostics
+
+    def suite(self) -> Suite:
+        value = self.document.value
+        fixtures = Fixtures(tuple(self._objects("fixtures")))
+        if "fixtures" in value and not fixtures.all:
+            self.found.error(
+                "suite-no-fixtures", "the suite's fixtures hold no object", self._span("fixtures")
+            )
+        if not value["cases"]:
+            self.found.error("suite-no-cases", "a suite without a case proves nothing", self._span("cases"))
+        cases = tuple(self._cases(fixtures))
+        names: dict[str, Case] = {}
+        for case in cases:
+            if case.name in names:
+                self.found.error("suite-duplicate-case", f"two cases are called `{case.name}`", case.span)
+            names[case.name] = case
+        return Suite(
+            name=(value.get("metadata") or {}).get("name") or self.path.parent.name,
+            path=self.path,
+            versions=self._versions(),
+            policies=tuple(self._policies()),
+            cluster=tuple(self._objects("cluster")),
+            fixtures=fixtures,
+            inventory=tuple(self._objects("inventory")),
+            authorizer=value.get("authorizer"),
+            plugins=tuple(value.get("plugins", ())),
+            cost_share=(value.get("limits") or {}).get("cost", 50),
+            cases=cases,
+            document=self.document,
+        )
+
+    def _span(self, *path: str | int) -> Span:
+        return self.document.span(path)
+
+    def _objects(self, *path: str | int) -> Iterator[Located]:
+        return objects(self.document, path, self.path.parent, self.found)
+
+    def _versions(self) -> tuple[str, ...]:
+        versions = _many(self.document.value.get("kubernetes"))
+        for version in versions:
+            if version not in SUPPORTED:
+                near = suggestion(version, SUPPORTED)
+                self.found.error(
+                    "suite-value",
+                    f"Kubernetes `{version}` is not supported",
+                    self._span("kubernetes"),
+                    "one of " + ", ".join(f"`{known}`" for known in SUPPORTED),
+                    help=[f'did you mean "{near}"?'] if near else [],
+                )
+        return versions
+
+    def _policies(self) -> Iterator[PolicySource]:
+        for entry, span in entries(self.document, ("policies",)):
+            if isinstance(entry, dict):
+                yield PolicySource(None, Located(entry, span), span)
+            else:
+                for path in expand(entry, self.path.parent, span, self.found):
+                    yield PolicySource(path, None, span)
+
+    def _cases(self, fixtures: Fixtures) -> Iterator[Case]:
+        for index, raw in enumerate(self.document.value["cases"]):
+            path: _Path = ("cases", index)
+            if "each" not in raw:
+                yield from self._case(raw, path, (), fixtures)
+                continue
+            if not raw["each"]:
+                self.found.error("suite-no-cases", "`each` has no variant", self._span(*path, "each"))
+            for number, variant in enumerate(raw["each"]):
+                yield from self._case(raw, path, (variant, (*path, "each", number)), fixtures)
+
+    def _case(
+        self,
+        raw: dict[str, Any],
+        path: _Path,
+        variant: tuple[()] | tuple[dict[str, Any], _Path],
+        fixtures: Fixtures,
+    ) -> Iterator[Case]:
+        """One case; a variant's keys win, its `set`, `remove` and `expect` come on top of the case's."""
+        layers = [(raw, path), variant] if variant else [(raw, path)]
+        top: dict[str, tuple[Any, _Path]] = {}
+        for layer, at in layers:
+            for key, item in layer.items():
+                top[key] = (item, (*at, key))
+        name = " / ".join(layer["name"] for layer, _ in layers)
+        span = self._span(*layers[-1][1])
+        expect = self._expect(
+            [(layer["expect"], (*at, "expect")) for layer, at in layers if "expect" in layer]
+        )
+        if expect.is_empty:
+            self.found.error(
+                "suite-no-expectation",
+                f"case `{name}` expects nothing, so it cannot fail",
+                span,
+                help=["add `expect`, with `matched`, `values`, `denied` or `unchanged: true`"],
+            )
+        obj = self._object(top.get("object"), fixtures)
+        old = self._object(top.get("oldObject"), fixtures)
+        operation = top.get("operation", ("UPDATE" if old is not None else "CREATE", ()))[0]
+        if obj is None and operation != "DELETE":
+            if "object" not in top:
+                self.found.error("suite-value", f"case `{name}` has no `object`", span)
+            return
+        for layer, at in layers:
+            obj = self._changed(obj, layer, at)
+        namespace = top["namespace"][0] if "namespace" in top else self.document.value.get("namespace")
+        yield Case(
+            name=name,
+            object=_in_namespace(obj, namespace, forced="namespace" in top),
+            old_object=_in_namespace(old, namespace, forced="namespace" in top),
+            operation=cast("Operation", operation),
+            subresource=top.get("subresource", ("", ()))[0],
+            user=_user(top["user"][0] if "user" in top else self.document.value.get("user")),
+            cluster=tuple(self._objects(*top["cluster"][1])) if "cluster" in top else (),
+            expect=expect,
+            span=span,
+        )
+
+    def _object(self, entry: tuple[Any, _Path] | None, fixtures: Fixtures) -> dict[str, Any] | None:
+        if entry is None:
+            return None
+        value, path = entry
+        if isinstance(value, dict):
+            return value
+        found = fixtures.find(value, self._span(*path), self.found)
+        return None if found is None else found.value
+
+    def _changed(self, obj: dict[str, Any] | None, layer: dict[str, Any], at: _Path) -> dict[str, Any] | None:
+        if obj is None:
+            return None
+        for text in _many(layer.get("remove")):
+            steps = self._steps(text, (*at, "remove"))
+            if steps:
+                if paths.get(obj, steps) is paths.ABSENT:
+                    message = f"`{text}` is not in the object, so nothing can be removed"
+                    self.found.error("suite-path", message, self._span(*at, "remove"))
+                obj = paths.remove(obj, steps)
+        for text, value in (layer.get("set") or {}).items():
+            steps = self._steps(text, (*at, "set", text))
+            if steps:
+                obj = paths.put(obj, steps, value)
+        return obj
+
+    def _steps(self, text: str, at: _Path) -> tuple[paths.Step, ...]:
+        try:
+            return paths.parse(text)
+        except paths.PathError as error:
+            self.found.error("suite-path", f"`{text}` is not a path: {error}", self._span(*at))
+            return ()
+
+    def _expect(self, layers: list[tuple[dict[str, Any], _Path]]) -> Expect:
+        merged: dict[str, Any] = {}
+        spans: dict[str, Span] = {}
+        values: dict[str, ExpectedValue] = {}
+        for raw, path in layers:
+            for key, item in raw.items():
+                spans[key] = self._span(*path, key)
+                merged[key] = item
+            for text, value in (raw.get("values") or {}).items():
+                steps = self._steps(text, (*path, "values", text))
+                if steps:
+                    values[text] = ExpectedValue(text, steps, value, self._span(*path, "values", text))
+        devices = merged.get("devices")
+        return Expect(
+            matched=_many(merged["matched"]) if "matched" in merged else None,
+            changed=_many(merged["changed"]) if "changed" in merged else None,
+            unchanged=merged.get("unchanged"),
+            allowed=merged.get("allowed"),
+            denied=merged.get("denied"),
+            values=tuple(values.values()),
+            warnings=tuple(merged["warnings"]) if "warnings" in merged else None,
+            golden=self.path.parent / merged["golden"] if "golden" in merged else None,
+            devices=None if devices is None else {name: tuple(chosen) for name, chosen in devices.items()},
+            spans=spans,
+        )
+
+
+def _many(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _user(raw: dict[str, Any] | None) -> UserInfo:
+    if raw is None:
+        return UserInfo()
+    return UserInfo(
+        username=raw["username"],
+        groups=tuple(raw.get("groups", ())),
+        uid=raw.get("uid", ""),
+        extra={key: tuple(values) for key, values in (raw.get("extra") or {}).items()},
+    )
+
+
+def _in_namespace(
+    obj: dict[str, Any] | None, namespace: str | None, *, forced: bool
+) -> dict[str, Any] | None:
+    """The object in the suite's or case's namespace; its own stays unless the case names one."""
+    if obj is None or namespace is None:
+        return obj
+    metadata = obj.get("metadata") or {}
+    if metadata.get("namespace") and not forced:
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}
