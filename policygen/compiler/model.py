@@ -16,6 +16,11 @@ OnConflict: TypeAlias = Literal["keep", "replace", "reject"]
 Rollout: TypeAlias = Literal["enforce", "observe"]
 FailurePolicy: TypeAlias = Literal["auto", "Fail", "Ignore"]
 Operation: TypeAlias = Literal["CREATE", "UPDATE"]
+LimitType: TypeAlias = Literal["Container", "Pod", "PersistentVolumeClaim"]
+ScalarType: TypeAlias = Literal["string", "int", "bool", "version", "quantity"]
+Operator: TypeAlias = Literal[
+    "==", "!=", "<", "<=", ">", ">=", "in", "notIn", "contains", "startsWith", "endsWith", "exists", "absent"
+]
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
@@ -477,25 +482,9 @@ class Condition:
     kind: Literal["attribute", "capacity"]
     domain: str
     name: str
-    type: Literal["string", "int", "bool", "version", "quantity"]
-    operator: Literal[
-        "==",
-        "!=",
-        "<",
-        "<=",
-        ">",
-        ">=",
-        "in",
-        "notIn",
-        "contains",
-        "startsWith",
-        "endsWith",
-        "exists",
-        "absent",
-    ]
+    type: ScalarType
+    operator: Operator
     values: tuple[str | int | bool, ...]
-    optional: bool
-    """Whether some devices of the driver lack it."""
     span: Span = field(compare=False, repr=False)
 
 
@@ -517,6 +506,8 @@ class Device:
     class_name: str
     driver: str
     release: str | None
+    type: str
+    """The driver's type of device (`gpu`, `mig`), empty when it is not known."""
     conditions: tuple[Condition, ...]
     cel: tuple[Text, ...]
     extended_resource: str | None
@@ -595,7 +586,7 @@ class Quota:
 class Limits:
     """One item of a LimitRange: for `Container`, `Pod` or `PersistentVolumeClaim`."""
 
-    type: Literal["Container", "Pod", "PersistentVolumeClaim"]
+    type: LimitType
     default: tuple[tuple[str, str], ...]
     default_request: tuple[tuple[str, str], ...]
     min: tuple[tuple[str, str], ...]

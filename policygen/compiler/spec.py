@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Tag
 
 from policygen.compiler.spec_base import Block, by_shape
-from policygen.compiler.spec_rules import ConflictSpec, RuleSpec, TolerationSpec
+from policygen.compiler.spec_rules import ConflictSpec, Namespaces, RuleSpec, TolerationSpec
 
 API_VERSION = "policygen.dev/v1alpha1"
 KIND = "PlacementPolicy"
@@ -217,6 +217,8 @@ class ClaimSpec(Block):
     """Driver parameters."""
     replaces: str | None = None
     """Limits of this extended resource are moved to the claim by rules that use it."""
+    namespaces: Namespaces | None = None
+    """Where else the template is wanted, for pods that name it themselves."""
 
 
 class LimitsSpec(Block):

@@ -1,0 +1,117 @@
+"""Texts with units: quantities, versions, comparisons, tolerations. Parsed exactly, or refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from policygen.compiler.model import Toleration
+from policygen.kube.quantity import Quantity, QuantityError
+
+Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
+
+_COMPARISON = re.compile(r"\s*(==|!=|<=|>=|<|>|=|~)?\s*(.*?)\s*", re.DOTALL)
+_VERSION = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)(-[0-9A-Za-z.-]+)?")
+_QUANTITY = re.compile(r"([+-]?[0-9.]+)\s*([A-Za-z]*)")
+_UNIT_SUGGESTIONS = {
+    "gb": "Gi", "gib": "Gi", "g": "G", "mb": "Mi", "mib": "Mi", "m": "M", "kb": "Ki", "kib": "Ki", "tb": "Ti",
+    "tib": "Ti", "t": "T", "k": "k", "gi": "Gi", "mi": "Mi", "ki": "Ki", "ti": "Ti", "pb": "Pi", "pib": "Pi",
+    "b": "", "bytes": "", "core": "", "cores": "", "cpu": "", "cpus": "",
+}  # fmt: skip
+
+
+class UnitError(ValueError):
+    """A text that is no value of the kind; `help` says what to write, when that can be guessed."""
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A value with what to compare it by."""
+
+    operator: Comparator
+    value: str
+
+
+def parse_comparison(text: str) -> Comparison:
+    """`>= 40Gi`, or a value alone, which means equality."""
+    match = _COMPARISON.fullmatch(text)
+    assert match is not None
+    operator, value = match[1], match[2]
+    if operator == "~":
+        raise UnitError("`~` is no comparison", "use {contains: …}")
+    if not value:
+        raise UnitError("the comparison has no value")
+    for candidate in ("==", "!=", "<=", ">=", "<", ">"):
+        if operator == candidate:
+            return Comparison(candidate, value)
+    return Comparison("==", value)
+
+
+def parse_quantity(text: str) -> Quantity:
+    """A quantity as Kubernetes reads it; never negative."""
+    try:
+        quantity = Quantity.parse(text)
+    except QuantityError:
+        raise UnitError(f"`{text}` is no quantity", _quantity_help(text)) from None
+    if quantity.sign < 0:
+        raise UnitError(f"`{text}` is negative")
+    return quantity
+
+
+def _quantity_help(text: str) -> str | None:
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        return "write a number with a unit such as `Mi`, `Gi`, `m`"
+    unit = _UNIT_SUGGESTIONS.get(match[2].lower())
+    if unit is None:
+        return "units are `m`, `k`, `M`, `G`, `T`, `P`, `E` and `Ki`, `Mi`, `Gi`, `Ti`, `Pi`, `Ei`"
+    return f"write `{match[1]}{unit}`"
+
+
+def parse_version(text: str) -> str:
+    """A driver's version as semantic version: leading zeros dropped, missing parts 0.
+
+    NVIDIA publishes `550.127.08` as `550.127.8`, because semver refuses leading zeros.
+    """
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        raise UnitError(f"`{text}` is no version", "write numbers and dots, such as `550.54.15`")
+    parts = [str(int(part)) for part in match[1].split(".")]
+    if len(parts) > 3:
+        raise UnitError(f"`{text}` has {len(parts)} parts; the attribute holds three", "leave the last out")
+    while len(parts) < 3:
+        parts.append("0")
+    return ".".join(parts) + (match[2] or "")
+
+
+def parse_whole(text: str) -> int:
+    """A whole number."""
+    if not re.fullmatch(r"[-+]?[0-9]{1,18}", text):
+        raise UnitError(f"`{text}` is no whole number")
+    return int(text)
+
+
+_TOLERATION = re.compile(r"([^=:]+)(?:=([^:]*))?(?::(.*))?")
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def parse_toleration(text: str) -> Toleration:
+    """`key`, `key:Effect`, `key=value` or `key=value:Effect`."""
+    match = _TOLERATION.fullmatch(text)
+    if match is None:
+        raise UnitError(f"`{text}` is no toleration", "write `key`, `key:Effect` or `key=value:Effect`")
+    key, value, effect = match[1], match[2], match[3]
+    for candidate in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+        if effect == candidate:
+            return Toleration(key, "Exists" if value is None else "Equal", value, candidate, None)
+    if effect is not None:
+        raise UnitError(
+            f"`{effect}` is no taint effect", "effects are " + ", ".join(f"`{e}`" for e in EFFECTS)
+        )
+    return Toleration(key, "Exists" if value is None else "Equal", value, None, None)
