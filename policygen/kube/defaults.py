@@ -1,0 +1,310 @@
+"""What API defaulting fills in: a table by Go type, applied to an object after its typed round trip.
+
+Follows Kubernetes `pkg/apis/*/v1/defaults.go` and the `+default` markers. A rule belongs to a type and holds
+wherever the type occurs, as Go's generated defaulters do; rules of a whole kind (`core/v1.Pod`) run before
+those of the types inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from policygen.kube import catalog, default_rules, roundtrip
+from policygen.kube.schema import KindSchema, ListOf, MapOf, Node, Scalar, Struct
+
+Rule: TypeAlias = "tuple[str, Any] | Callable[[dict[str, Any]], Mapping[str, Any] | None]"
+"""A field and what an absent one becomes, or a function from a struct to the fields that it changes."""
+
+_EMPTY_MAP: Final = default_rules.EMPTY_MAP
+_ROUNDED: Final = default_rules.rounded
+
+_CONTAINER: Final[tuple[Rule, ...]] = (
+    default_rules.image_pull_policy,
+    ("terminationMessagePath", "/dev/termination-log"),
+    ("terminationMessagePolicy", "File"),
+)
+_RESOURCES: Final[tuple[Rule, ...]] = (_ROUNDED("limits", "requests"),)
+_MODE: Final[tuple[Rule, ...]] = (("defaultMode", 0o644),)
+_ALL_SELECTED: Final[tuple[Rule, ...]] = (
+    ("matchPolicy", "Equivalent"),
+    ("namespaceSelector", _EMPTY_MAP),
+    ("objectSelector", _EMPTY_MAP),
+)
+_DEVICE_REQUEST: Final[tuple[Rule, ...]] = (
+    ("allocationMode", "ExactCount"),
+    default_rules.device_count,
+)
+_WEBHOOK: Final[tuple[Rule, ...]] = (("failurePolicy", "Fail"), *_ALL_SELECTED, ("timeoutSeconds", 10))
+
+TABLE: Final[Mapping[str, tuple[Rule, ...]]] = {
+    # pods
+    "core/v1.Pod": (default_rules.pod_requests, default_rules.pod_service_links, default_rules.host_ports),
+    "core/v1.PodSpec": (
+        ("dnsPolicy", "ClusterFirst"),
+        ("restartPolicy", "Always"),
+        ("securityContext", _EMPTY_MAP),
+        ("terminationGracePeriodSeconds", 30),
+        ("schedulerName", "default-scheduler"),
+        _ROUNDED("overhead"),
+    ),
+    "core/v1.Container": _CONTAINER,
+    "core/v1.EphemeralContainer": _CONTAINER,
+    "core/v1.ContainerPort": (("protocol", "TCP"),),
+    "core/v1.ResourceRequirements": _RESOURCES,
+    "core/v1.VolumeResourceRequirements": _RESOURCES,
+    "core/v1.Probe": (
+        ("timeoutSeconds", 1),
+        ("periodSeconds", 10),
+        ("successThreshold", 1),
+        ("failureThreshold", 3),
+    ),
+    "core/v1.HTTPGetAction": (("path", "/"), ("scheme", "HTTP")),
+    "core/v1.GRPCAction": (("service", ""),),
+    "core/v1.ObjectFieldSelector": (("apiVersion", "v1"),),
+    "core/v1.FileKeySelector": (("optional", False),),
+    # volumes
+    "core/v1.Volume": (default_rules.empty_volume,),
+    "core/v1.SecretVolumeSource": _MODE,
+    "core/v1.ConfigMapVolumeSource": _MODE,
+    "core/v1.DownwardAPIVolumeSource": _MODE,
+    "core/v1.ProjectedVolumeSource": _MODE,
+    "core/v1.ServiceAccountTokenProjection": (("expirationSeconds", 3600),),
+    "core/v1.HostPathVolumeSource": (("type", ""),),
+    "core/v1.ISCSIVolumeSource": (("iscsiInterface", "default"),),
+    "core/v1.ISCSIPersistentVolumeSource": (("iscsiInterface", "default"),),
+    "core/v1.RBDVolumeSource": (("pool", "rbd"), ("user", "admin"), ("keyring", "/etc/ceph/keyring")),
+    "core/v1.RBDPersistentVolumeSource": (
+        ("pool", "rbd"),
+        ("user", "admin"),
+        ("keyring", "/etc/ceph/keyring"),
+    ),
+    "core/v1.AzureDiskVolumeSource": (
+        ("cachingMode", "ReadWrite"),
+        ("kind", "Shared"),
+        ("fsType", "ext4"),
+        ("readOnly", False),
+    ),
+    "core/v1.ScaleIOVolumeSource": (("storageMode", "ThinProvisioned"), ("fsType", "xfs")),
+    "core/v1.ScaleIOPersistentVolumeSource": (("storageMode", "ThinProvisioned"), ("fsType", "xfs")),
+    "core/v1.ImageVolumeSource": (default_rules.image_volume_pull_policy,),
+    "core/v1.PersistentVolumeClaim": (default_rules.status_phase("Pending"),),
+    "core/v1.PersistentVolumeClaimSpec": (("volumeMode", "Filesystem"),),
+    "core/v1.PersistentVolumeClaimStatus": (_ROUNDED("capacity", "allocatedResources"),),
+    "core/v1.PersistentVolume": (default_rules.status_phase("Pending"),),
+    "core/v1.PersistentVolumeSpec": (
+        ("persistentVolumeReclaimPolicy", "Retain"),
+        ("volumeMode", "Filesystem"),
+        _ROUNDED("capacity"),
+    ),
+    # workloads
+    "core/v1.ReplicationController": (default_rules.replication_controller_labels,),
+    "core/v1.ReplicationControllerSpec": (("replicas", 1),),
+    "apps/v1.DeploymentSpec": (
+        ("replicas", 1),
+        ("revisionHistoryLimit", 10),
+        ("progressDeadlineSeconds", 600),
+    ),
+    "apps/v1.DeploymentStrategy": (
+        ("type", "RollingUpdate"),
+        default_rules.rolling_update({"maxUnavailable": "25%", "maxSurge": "25%"}),
+    ),
+    "apps/v1.ReplicaSetSpec": (("replicas", 1),),
+    "apps/v1.DaemonSetSpec": (("revisionHistoryLimit", 10),),
+    "apps/v1.DaemonSetUpdateStrategy": (
+        ("type", "RollingUpdate"),
+        default_rules.rolling_update({"maxUnavailable": 1, "maxSurge": 0}),
+    ),
+    "apps/v1.StatefulSetSpec": (
+        ("podManagementPolicy", "OrderedReady"),
+        ("replicas", 1),
+        ("revisionHistoryLimit", 10),
+        ("persistentVolumeClaimRetentionPolicy", _EMPTY_MAP),
+    ),
+    "apps/v1.StatefulSetUpdateStrategy": (
+        ("type", "RollingUpdate"),
+        default_rules.rolling_update({"partition": 0}),
+    ),
+    "apps/v1.StatefulSetPersistentVolumeClaimRetentionPolicy": (
+        ("whenDeleted", "Retain"),
+        ("whenScaled", "Retain"),
+    ),
+    "batch/v1.Job": (default_rules.job,),
+    "batch/v1.PodFailurePolicyOnPodConditionsPattern": (("status", "True"),),
+    "batch/v1.CronJobSpec": (
+        ("concurrencyPolicy", "Allow"),
+        ("suspend", False),
+        ("successfulJobsHistoryLimit", 3),
+        ("failedJobsHistoryLimit", 1),
+    ),
+    "autoscaling/v1.HorizontalPodAutoscalerSpec": (("minReplicas", 1),),
+    "autoscaling/v2.HorizontalPodAutoscalerSpec": (("minReplicas", 1), default_rules.autoscaler_metrics),
+    # services and the rest of core
+    "core/v1.ServiceSpec": (default_rules.service,),
+    "core/v1.ServicePort": (("protocol", "TCP"), default_rules.target_port),
+    "core/v1.Namespace": (default_rules.namespace_label,),
+    "core/v1.Secret": (("type", "Opaque"),),
+    "core/v1.EndpointPort": (("protocol", "TCP"),),
+    "core/v1.LimitRangeItem": (
+        default_rules.limit_range_item,
+        _ROUNDED("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"),
+    ),
+    "core/v1.ResourceQuotaSpec": (_ROUNDED("hard"),),
+    "core/v1.ResourceQuotaStatus": (_ROUNDED("hard", "used"),),
+    "core/v1.NodeStatus": (default_rules.allocatable, _ROUNDED("capacity", "allocatable")),
+    "scheduling/v1.PriorityClass": (("preemptionPolicy", "PreemptLowerPriority"),),
+    # dynamic resource allocation
+    "resource/v1.ExactDeviceRequest": _DEVICE_REQUEST,
+    "resource/v1.DeviceSubRequest": _DEVICE_REQUEST,
+    "resource/v1.DeviceToleration": (("operator", "Equal"),),
+    "resource/v1beta2.ExactDeviceRequest": _DEVICE_REQUEST,
+    "resource/v1beta2.DeviceSubRequest": _DEVICE_REQUEST,
+    "resource/v1beta2.DeviceToleration": (("operator", "Equal"),),
+    "resource/v1beta1.DeviceRequest": (default_rules.old_device_request,),
+    "resource/v1beta1.DeviceSubRequest": _DEVICE_REQUEST,
+    "resource/v1beta1.DeviceToleration": (("operator", "Equal"),),
+    # admission
+    **{
+        f"admissionregistration/{version}.{name}": rules
+        for version in ("v1", "v1beta1", "v1alpha1")
+        for name, rules in {
+            "MutatingAdmissionPolicySpec": (("failurePolicy", "Fail"),),
+            "ValidatingAdmissionPolicySpec": (("failurePolicy", "Fail"),),
+            "MatchResources": _ALL_SELECTED,
+            "NamedRuleWithOperations": (("scope", "*"),),
+            "RuleWithOperations": (("scope", "*"),),
+            "MutatingWebhook": (*_WEBHOOK, ("reinvocationPolicy", "Never")),
+            "ValidatingWebhook": _WEBHOOK,
+            "ServiceReference": (("port", 443),),
+        }.items()
+    },
+}
+"""The rules by type. `("field", value)` fills an absent field; functions return what they change."""
+
+_NEVER: Final = object()
+_AnyStep: TypeAlias = Callable[[Any], Any]
+
+
+def default_object(value: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """The object as the API server sees it: decoded, defaulted and encoded again. The input is not changed.
+
+    Kinds that the version does not have are returned as they are. Raises `DecodeError`.
+    """
+    schema = catalog.load(version).get(value.get("apiVersion", ""), value.get("kind", ""))
+    if schema is None:
+        return value if isinstance(value, dict) else dict(value)
+    return apply(roundtrip.round_trip(value, schema), schema)
+
+
+def apply(value: dict[str, Any], schema: KindSchema) -> dict[str, Any]:
+    """Default an object that is already as Go encodes it (`roundtrip`). The input is not changed."""
+    step = _step(schema.root)
+    return value if step is None else step(value)
+
+
+@cache
+def _step(node: Node) -> _AnyStep | None:
+    """The function that defaults values of a node, None when nothing in or below it has a rule."""
+    if not _concerned(node, ()):
+        return None
+    match node:
+        case Struct():
+            return _struct(node)
+        case ListOf():
+            element = _step(node.element)
+            assert element is not None
+            return _list(element)
+        case MapOf():
+            below = _step(node.value)
+            assert below is not None
+            return _map(below)
+        case Scalar():
+            return None
+
+
+def _concerned(node: Node, inside: tuple[Node, ...]) -> bool:
+    match node:
+        case Struct():
+            if node.name in TABLE:
+                return True
+            if node in inside:
+                return False
+            return any(_concerned(declared.type, (*inside, node)) for declared in node.fields.values())
+        case ListOf():
+            return _concerned(node.element, inside)
+        case MapOf():
+            return _concerned(node.value, inside)
+        case Scalar():
+            return False
+
+
+def _absent(node: Struct, name: str) -> Any:
+    """The value that means the same as absence: Go always writes a field without `omitempty`."""
+    declared = node.fields[name]
+    return _NEVER if declared.omitempty else roundtrip.zero(declared)
+
+
+def _struct(node: Struct) -> _AnyStep:
+    rules = TABLE.get(node.name, ())
+    constants = tuple((*rule, _absent(node, rule[0])) for rule in rules if isinstance(rule, tuple))
+    functions = tuple(rule for rule in rules if not isinstance(rule, tuple))
+    # Constants first: functions of the same type read them.
+    below: dict[str, _AnyStep] = {}
+    for name, declared in node.fields.items():
+        found = _step(declared.type) if declared.type is not node else None
+        if found is not None:
+            below[name] = found
+
+    def step(value: dict[str, Any]) -> dict[str, Any]:
+        out = None
+        for name, constant, absent in constants:
+            if name not in value or value[name] == absent:
+                if out is None:
+                    out = dict(value)
+                out[name] = {} if constant is _EMPTY_MAP else constant
+        for function in functions:
+            changes = function(value if out is None else out)
+            if changes:
+                if out is None:
+                    out = dict(value)
+                out.update(changes)
+        for name, inner in below.items():
+            item = (value if out is None else out).get(name)
+            if item is not None:
+                new = inner(item)
+                if new is not item:
+                    if out is None:
+                        out = dict(value)
+                    out[name] = new
+        return value if out is None else out
+
+    return step
+
+
+def _list(inner: _AnyStep) -> _AnyStep:
+    def step(value: list[Any]) -> list[Any]:
+        out = None
+        for index, item in enumerate(value):
+            new = inner(item)
+            if new is not item:
+                if out is None:
+                    out = list(value)
+                out[index] = new
+        return value if out is None else out
+
+    return step
+
+
+def _map(inner: _AnyStep) -> _AnyStep:
+    def step(value: dict[str, Any]) -> dict[str, Any]:
+        out = None
+        for name, item in value.items():
+            new = inner(item)
+            if new is not item:
+                if out is None:
+                    out = dict(value)
+                out[name] = new
+        return value if out is None else out
+
+    return step
