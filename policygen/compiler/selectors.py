@@ -1,4 +1,4 @@
-"""Conditions on devices -> CEL selectors in which an attribute that a device lacks never aborts the allocation.
+"""Conditions on devices -> CEL selectors; an attribute that a device lacks never aborts the allocation.
 
 A selector is evaluated for every device that a driver publishes. Reading a name that the device does not have
 is an error, and one error makes the allocator fail on that node (`dynamic-resource-allocation/structured`);
