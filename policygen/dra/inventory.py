@@ -233,11 +233,10 @@ def _check_pools(cluster: Cluster, found: Diagnostics) -> None:
         if len(current) != first.slice_count:
             found.warning(
                 "incomplete-pool",
-                f"pool `{driver}/{name}` is incomplete: {len(current)} of {_count(first.slice_count, 'slice')}",
+                f"pool `{driver}/{name}` is incomplete: "
+                f"{len(current)} of {_count(first.slice_count, 'slice')}",
                 cluster._spans.get(first.name),
-                notes=[
-                    "nothing is allocated from an incomplete pool; `allocationMode: All` fails on its nodes"
-                ],
+                notes=["nothing is allocated from it, and `allocationMode: All` fails on its nodes"],
             )
         seen: dict[str, str] = {}
         for entry in current:
