@@ -166,7 +166,7 @@ _ENV_RULE: Final = (
 
 def too_long(limit: int) -> str:
     """The server's words for a text above its limit."""
-    return f"must be no more than {limit} characters"
+    return f"must be no more than {limit} bytes"
 
 
 def _broken(rule: str, pattern: str, *examples: str) -> str:
@@ -243,20 +243,21 @@ def label_value(value: str) -> list[str]:
 
 
 def env_name(value: str) -> list[str]:
-    """What is wrong with the name of an environment variable (relaxed form, on since 1.34)."""
-    if _is_env(value) is None:
-        return [_broken(_ENV_RULE, _ENV, "my.env-name", "MY_ENV.NAME", "MyEnvName1", "1MyEnvName")]
-    return []
+    """What is wrong with the name of an environment variable (relaxed rule, on since 1.34)."""
+    found = [] if value else ["environment variable name must be non-empty"]
+    if value and _is_env(value) is None:
+        found.append(_ENV_RULE)
+    return found
 
 
 def port_name(value: str) -> list[str]:
     """What is wrong with a port's name (an IANA service name)."""
     found = []
     if len(value) > 15:
-        found.append("must be no more than 15 characters")
+        found.append(too_long(15))
     if _is_port(value) is None:
         found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not any(character.isalpha() for character in value):
+    if not any("a" <= character <= "z" for character in value):
         found.append("must contain at least one letter (a-z)")
     if "--" in value:
         found.append("must not contain consecutive hyphens")

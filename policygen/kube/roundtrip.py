@@ -124,12 +124,12 @@ def _struct(node: Struct, strict: bool) -> Convert:
     return step
 
 
-def _drop(value: Any) -> Any:
+def _drop(_: Any) -> Any:
     """An undeclared field."""
     return DROP
 
 
-def _refuse(value: Any) -> Any:
+def _refuse(_: Any) -> Any:
     """An undeclared field under strict decoding."""
     raise _MismatchError
 
