@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, Literal, TypeAlias
 
-from policygen.diagnostics import Span, fail, suggestion
+from policygen.diagnostics import Span, fail
 from policygen.kube import catalog
-from policygen.kube.catalog import RECORDED, SUPPORTED
+from policygen.kube.catalog import SUPPORTED
 
 Stage: TypeAlias = Literal["absent", "alpha", "beta-off", "beta", "ga"]
 """`alpha` and `beta-off` are there, but only where the cluster's owner has turned them on."""
@@ -48,6 +48,7 @@ FEATURES: Final[Mapping[str, Mapping[str, Stage]]] = {
 }
 """Feature gates that matter to placement and quota, by version (upstream `pkg/features/kube_features.go`)."""
 
+_UNRECORDED: Final = frozenset({"1.37"})
 _OFF_BY_DEFAULT: Final = ("alpha", "beta")
 """Versions of an API that are served only where they are turned on (KEP-3136: new betas are off)."""
 
@@ -56,21 +57,20 @@ def parse(text: str, span: Span | None = None) -> str:
     """A supported version from what a user wrote: `1.36`, `v1.36` or `1.36.2`. Others are an error."""
     parts = text.strip().removeprefix("v").split(".")
     version = ".".join(parts[:2])
-    if version in SUPPORTED and len(parts) <= 3 and all(part.isdigit() for part in parts):
-        return version
-    known = f"{SUPPORTED[0]} to {SUPPORTED[-1]}"
-    close = suggestion(text, SUPPORTED)
-    fail(
-        "unsupported-version",
-        f"Kubernetes version `{text}` is not supported",
-        span,
-        help=[f"choose one of {known}" + (f"; did you mean `{close}`?" if close else "")],
-    )
+    if version not in SUPPORTED or len(parts) > 3 or not all(part.isdigit() for part in parts):
+        known = f"{SUPPORTED[0]} to {SUPPORTED[-1]}"
+        fail(
+            "unsupported-version",
+            f"Kubernetes version `{text}` is not supported",
+            span,
+            help=[f"choose one of {known}"],
+        )
+    return version
 
 
 def is_recorded(version: str) -> bool:
-    """Whether the version's behaviour has been compared with a running server; else it is schema-checked only."""
-    return version != SUPPORTED[-1] or version == RECORDED
+    """Whether the version's behaviour was recorded from its server; otherwise it is schema-checked only."""
+    return version not in _UNRECORDED
 
 
 def at_least(version: str, least: str) -> bool:
@@ -123,10 +123,10 @@ def kind_missing(api_version: str, kind: str, version: str) -> str | None:
     having = kind_versions(api_version, kind)
     if version in having:
         return None
-    others = [name for name in catalog.load(version).api_versions(kind) if name != api_version]
-    instead = f"; it has `{others[0]}`" if others else ""
-    since = f"; {having[0]} has it" if having and not others else ""
-    return f"Kubernetes {version} has no `{kind}` in `{api_version}`{instead}{since}"
+    since = f"; {having[0]} has it" if having else ""
+    other = preferred(kind, version, _group(api_version))
+    instead = f", {version} has `{other}`" if other else ""
+    return f"Kubernetes {version} has no `{kind}` in `{api_version}`{since}{instead}"
 
 
 def preferred(kind: str, version: str, group: str | None = None) -> str | None:
