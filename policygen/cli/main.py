@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
     from policygen.diagnostics import Diagnostic
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "init": "Write a first spec, its schema and fixtures.",
+    "build": "Compile specs into Kubernetes manifests.",
+    "schema": "Print the JSON Schema of the spec language.",
+}
 """Command -> one line of help. `policygen.cli.commands.<command>` holds a click command named `command`."""
 
 FORMATS = ("full", "concise", "json", "github")

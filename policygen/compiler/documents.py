@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence as Items
 from pathlib import Path
 
@@ -9,13 +10,15 @@ from policygen.compiler.yaml import Entry, Mapping, Scalar, Sequence, decode, re
 from policygen.diagnostics import Diagnostics, Label, Span, fail
 
 SUFFIXES = (".yaml", ".yml")
+_API_VERSION = re.compile(r"""^["']?apiVersion["']?:\s*["']?policygen\.dev/""", re.MULTILINE)
+_OTHER_KIND = re.compile(r"^kind:\s*(Suite|Inventory)\b", re.MULTILINE)
 _SECTIONS = ("priorities", "devices", "claims", "tenants")
 _SINGULAR = {"priorities": "priority", "devices": "device", "claims": "claim", "tenants": "tenant"}
 
 
 def is_spec_text(text: str) -> bool:
-    """Whether a text looks like a spec, cheaply: other YAML files may lie beside it."""
-    return "policygen.dev/" in text and "PlacementPolicy" in text
+    """Whether a text looks like a spec, cheaply: suites and other YAML files may lie beside it."""
+    return _API_VERSION.search(text) is not None and _OTHER_KIND.search(text) is None
 
 
 def spec_files(directory: Path) -> list[Path]:
@@ -31,7 +34,7 @@ def _peek(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8", "replace")
     except OSError:
-        return "policygen.dev/ PlacementPolicy"  # reading it again will say why it cannot be read
+        return "apiVersion: policygen.dev/"  # reading it again will say why it cannot be read
 
 
 def read_files(paths: Items[Path], found: Diagnostics) -> Mapping:

@@ -83,7 +83,7 @@ class Matching:
         if spec.operation is not None:
             operations = tuple(sorted(set(spec.operation)))
         else:
-            operations = ("CREATE",) if workloads == ("Pod",) else ("CREATE", "UPDATE")
+            operations = ("CREATE",) if "Pod" in workloads else ("CREATE", "UPDATE")
         return operations
 
     def _namespaces(self, spec: MatchSpec) -> NamespaceMatch:

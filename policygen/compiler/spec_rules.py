@@ -117,7 +117,7 @@ class MatchSpec(Block):
     workloads: list[Workload] = Field(default=["Pod"], min_length=1)
     """Pods, or the pod templates of these kinds."""
     operation: list[Literal["CREATE", "UPDATE"]] | None = Field(default=None, min_length=1)
-    """By default `CREATE` for pods; for the other kinds `CREATE` and `UPDATE`."""
+    """By default `CREATE`; without pods among `workloads` also `UPDATE`."""
     uses: Uses | None = None
     """Some container uses this."""
     labels: LabelTests = {}

@@ -78,6 +78,12 @@ class Mapping:
         """The entries by their key's text."""
         return {entry.key.text: entry for entry in self.entries}
 
+    def with_value(self, key: str, value: Node) -> Mapping:
+        """The mapping with another value for a key that it has."""
+        return Mapping(
+            tuple(Entry(e.key, value) if e.key.text == key else e for e in self.entries), self.span
+        )
+
 
 Node: TypeAlias = Scalar | Sequence | Mapping
 

@@ -1,0 +1,222 @@
+"""Checks of devices and claims: names that clash, bounds that nothing meets, selectors that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from policygen.compiler.model import Condition, Device, Model, Text
+from policygen.diagnostics import Diagnostics, Label, Span
+from policygen.dra import catalogue
+from policygen.dra.data.model import Product
+from policygen.kube.quantity import Quantity
+
+if TYPE_CHECKING:
+    from policygen.cel.env import Env
+
+MAX_SELECTORS = 32
+MAX_EXPRESSION = 10 * 1024
+"""`CELSelectorExpressionMaxLength`."""
+
+
+def check_classes(model: Model, found: Diagnostics) -> None:
+    """No two devices make the same DeviceClass, no two claims the same template in one namespace."""
+    classes: dict[str, Device] = {}
+    for device in model.devices:
+        first = classes.setdefault(device.class_name, device)
+        if first is not device and not (first.exists and device.exists):
+            _twice(found, "DeviceClass", device.class_name, device.span, first.span)
+    templates: dict[tuple[str, str], Span] = {}
+    for claim in model.claims:
+        for namespace in claim.namespaces:
+            key = (namespace, claim.template)
+            if key in templates:
+                _twice(found, "ResourceClaimTemplate", claim.template, claim.span, templates[key])
+                break
+            templates[key] = claim.span
+
+
+def _twice(found: Diagnostics, kind: str, name: str, span: Span, first: Span) -> None:
+    found.error(
+        "duplicate-name", f"{kind} `{name}` is made twice", span, related=[Label(first, "first made here")]
+    )
+
+
+def check_extended_resources(model: Model, found: Diagnostics) -> None:
+    """One class a resource: of several the API server silently takes the newest."""
+    owners: dict[str, Device] = {}
+    for device in model.devices:
+        if device.extended_resource is None:
+            continue
+        first = owners.setdefault(device.extended_resource, device)
+        if first is not device:
+            found.error(
+                "duplicate-extended-resource",
+                f"`{device.extended_resource}` is served by device `{first.name}` already",
+                device.span,
+                related=[Label(first.span, "served by this one")],
+                notes=["of several classes with one resource name the newest is taken, without a word"],
+            )
+            continue
+        for entry in catalogue.device_classes(device.driver):
+            if entry.extended_resource == device.extended_resource and entry.name != device.class_name:
+                found.warning(
+                    "extended-resource-of-driver",
+                    f"the driver's own class `{entry.name}` may serve `{device.extended_resource}` too",
+                    device.span,
+                    notes=["of several classes with one resource name the newest is taken"],
+                    help=["remove `extendedResourceName` from the driver's class"],
+                )
+
+
+# --- products ----------------------------------------------------------------------------------------------
+
+
+def check_products(model: Model, found: Diagnostics) -> None:
+    """A memory bound that no known product of the driver meets is most likely the figure on the box."""
+    for device in model.devices:
+        _check_products(device.driver, device.conditions, found)
+    for claim in model.claims:
+        for request in claim.requests:
+            for item in request.alternatives:
+                own = (*item.device.conditions, *item.conditions)
+                if item.conditions:
+                    _check_products(item.device.driver, own, found)
+
+
+def _check_products(driver: str, conditions: tuple[Condition, ...], found: Diagnostics) -> None:
+    bounds = [c for c in conditions if c.type == "quantity" and c.name == "memory"]
+    others = [c for c in conditions if c.type == "string" and c.name in {"productName", "architecture"}]
+    if not bounds or any(c.name == "profile" for c in conditions):
+        return
+    candidates = [p for p in catalogue.products(driver) if all(_has(p, c) for c in others)]
+    if not candidates or any(all(_has(p, c) for c in bounds) for p in candidates):
+        return
+    known = ", ".join(f"`{p.name}` {p.memory}" for p in candidates[:8])
+    found.warning(
+        "no-product-matches",
+        "no known product meets this bound",
+        bounds[-1].span,
+        notes=[f"products publish {known}"],
+        help=["a GPU publishes less memory than its name says: take a lower bound"],
+    )
+
+
+def _has(product: Product, condition: Condition) -> bool:
+    if condition.name == "memory":
+        return _compare(Quantity.parse(product.memory), condition)
+    value = product.name if condition.name == "productName" else str(product.values.get(condition.name, ""))
+    texts = [str(item) for item in condition.values]
+    match condition.operator:
+        case "==" | "in":
+            return value in texts
+        case "!=" | "notIn":
+            return value not in texts
+        case "contains":
+            return texts[0] in value
+        case "startsWith":
+            return value.startswith(texts[0])
+        case "endsWith":
+            return value.endswith(texts[0])
+        case _:
+            return True
+
+
+def _compare(memory: Quantity, condition: Condition) -> bool:
+    bounds = [Quantity.parse(str(value)) for value in condition.values]
+    match condition.operator:
+        case ">=":
+            return memory >= bounds[0]
+        case ">":
+            return memory > bounds[0]
+        case "<=":
+            return memory <= bounds[0]
+        case "<":
+            return memory < bounds[0]
+        case "==" | "in":
+            return memory in bounds
+        case "!=" | "notIn":
+            return memory not in bounds
+        case _:
+            return True
+
+
+# --- constraints and selectors -----------------------------------------------------------------------------
+
+
+def check_distinct(model: Model, found: Diagnostics) -> None:
+    """Up to 1.36 a distinct constraint compares neighbours only (kubernetes#140438)."""
+    if model.kubernetes == "1.37":
+        return
+    for claim in model.claims:
+        counts = {r.name: max((a.count or 32 for a in r.alternatives), default=0) for r in claim.requests}
+        for constraint in claim.constraints:
+            meant = [name.split("/")[0] for name in constraint.requests] or list(counts)
+            if constraint.distinct and any(counts.get(name, 0) > 2 for name in meant):
+                found.warning(
+                    "distinct-neighbours",
+                    "of three and more devices the first and the third may be equal",
+                    constraint.span,
+                    notes=[f"Kubernetes {model.kubernetes} remembers only the last value of each request"],
+                    help=["use requests for one or two devices each"],
+                )
+
+
+def check_selectors(model: Model, found: Diagnostics) -> None:
+    """The user's own CEL compiles: selectors on `device`, conditions of rules on the request."""
+    own: list[Text] = [text for device in model.devices for text in device.cel]
+    for claim in model.claims:
+        own += [text for r in claim.requests for item in r.alternatives for text in item.cel]
+    if own:
+        from policygen.cel.env import device_env
+
+        _check_cel(own, device_env(model.kubernetes), "selector", found)
+    conditions = [text for rule in model.rules for text in rule.match.cel]
+    if conditions:
+        from policygen.cel.env import admission_env
+
+        env = admission_env(model.kubernetes, has_params=False, patch_types=False)
+        _check_cel(conditions, env, "condition", found)
+    for device in model.devices:
+        count = len(device.conditions) + len(device.cel) + 1
+        if count > MAX_SELECTORS:
+            found.error(
+                "too-many", f"a class has at most {MAX_SELECTORS} selectors, not {count}", device.span
+            )
+
+
+def _check_cel(texts: Iterable[Text], env: Env, what: str, found: Diagnostics) -> None:
+    from policygen.cel.errors import CompileError
+    from policygen.cel.program import compile_program
+
+    for text in texts:
+        if len(text.value) > MAX_EXPRESSION:
+            found.error("cel-too-long", f"a {what} has at most {MAX_EXPRESSION} characters", text.span)
+            continue
+        try:
+            program = compile_program(text.value, env)
+        except CompileError as error:
+            for issue in error.issues:
+                found.error(
+                    "cel-error",
+                    issue.message,
+                    text.inner(issue.offset, issue.offset + 1),
+                    notes=[f"in this {what}"],
+                )
+            continue
+        if str(program.result_type) not in {"bool", "dyn"}:
+            found.error(
+                "cel-not-a-test", f"this {what} is of type `{program.result_type}`, not `bool`", text.span
+            )
+
+
+def check_unused(model: Model, found: Diagnostics) -> None:
+    """What is declared and leads to nothing."""
+    for claim in model.claims:
+        if not claim.namespaces:
+            found.warning(
+                "unused-claim",
+                f"claim `{claim.name}` is used by no rule, so no template is made",
+                claim.span,
+                help=["use it in a rule, or say `namespaces:` where pods name the template themselves"],
+            )

@@ -1,0 +1,263 @@
+"""Checks of rules: what two of them would fight about, what cannot be changed later, what is asked for twice.
+
+The order of admission policies is not defined. Two rules that give one field different values on the same
+pod therefore have no defined result, whatever they do on conflict, and are an error unless it can be shown
+that no pod matches both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from policygen.compiler.model import (
+    Action,
+    AddPodAffinity,
+    AddSharedMemory,
+    AddSpread,
+    AddToleration,
+    AddVolume,
+    Containers,
+    InjectClaim,
+    Match,
+    Model,
+    Owner,
+    ReplaceLimits,
+    Requirement,
+    Rule,
+    SetAnnotation,
+    SetEnv,
+    SetLabel,
+    SetNodeSelector,
+    SetPriority,
+    SetRuntimeClass,
+    SetSchedulerName,
+    SetSecurityContext,
+    SetUserNamespace,
+)
+from policygen.compiler.resolve_match import IMPLICIT_PREFIX
+from policygen.diagnostics import Diagnostics, Label, Span
+from policygen.dra import catalogue
+
+SHARED_MEMORY_PATH = "/dev/shm"  # noqa: S108 - a path in the container
+_ANY = Containers(None, (), init=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One field that a rule sets, and to what."""
+
+    field: str
+    value: object
+    containers: Containers
+    span: Span
+
+
+def writes(action: Action) -> Iterator[Write]:
+    """The fields that an action sets for itself. What only adds to a list cannot conflict."""
+    span = action.span
+    match action:
+        case SetUserNamespace():
+            yield Write("`hostUsers`", action.enabled, _ANY, span)
+        case SetPriority():
+            yield Write("the priority class", action.class_name, _ANY, span)
+        case SetSchedulerName():
+            yield Write("`schedulerName`", action.name, _ANY, span)
+        case SetRuntimeClass():
+            yield Write("`runtimeClassName`", action.name, _ANY, span)
+        case SetNodeSelector():
+            yield Write(f"node selector `{action.key}`", action.value, _ANY, span)
+        case SetLabel():
+            yield Write(f"label `{action.key}`", action.value, _ANY, span)
+        case SetAnnotation():
+            yield Write(f"annotation `{action.key}`", action.value, _ANY, span)
+        case SetSecurityContext():
+            owner = "the pod's" if action.containers is None else "containers'"
+            name = f"{owner} security context `{'.'.join(action.path)}`"
+            yield Write(name, repr(action.value), action.containers or _ANY, span)
+        case AddSpread():
+            value = (action.max_skew, action.grouping, action.min_domains, action.when_unsatisfiable)
+            yield Write(f"spread over `{action.over}`", value, _ANY, span)
+        case AddPodAffinity():
+            kind = "anti-affinity" if action.anti else "affinity"
+            strength = "required" if action.weight is None else "preferred"
+            name = f"{strength} pod {kind} over `{action.over}`"
+            yield Write(name, (action.grouping, action.weight), _ANY, span)
+        case _:
+            yield from _container_writes(action)
+
+
+def _container_writes(action: Action) -> Iterator[Write]:
+    span = action.span
+    match action:
+        case SetEnv():
+            yield Write(f"variable `{action.name}`", action.source, action.containers, span)
+        case InjectClaim():
+            yield Write(f"claim `{action.claim.name}`", action.claim.template, _ANY, span)
+        case ReplaceLimits():
+            claims = tuple((count, claim.template) for count, claim in action.by_count)
+            yield Write(f"the claim for `{action.resource}`", claims, _ANY, span)
+        case AddVolume():
+            yield Write(f"volume `{action.name}`", repr(action.source), _ANY, span)
+            for mount in action.mounts:
+                what = (action.name, mount.read_only, mount.sub_path)
+                yield Write(f"the mount at `{mount.path}`", what, mount.containers, span)
+        case AddSharedMemory():
+            yield Write(f"the mount at `{SHARED_MEMORY_PATH}`", action.size, action.containers, span)
+        case _:
+            return
+
+
+def check_writes_within_rule(model: Model, found: Diagnostics) -> None:
+    """One rule gives one field one value."""
+    for rule in model.rules:
+        seen: dict[str, list[Write]] = defaultdict(list)
+        for write in _writes_of(rule):
+            for first in seen[write.field]:
+                if first.value != write.value and _containers_meet(first.containers, write.containers):
+                    found.error(
+                        "conflicting-value",
+                        f"rule `{rule.name}` sets {write.field} twice",
+                        write.span,
+                        related=[Label(first.span, "and here")],
+                    )
+                    break
+            seen[write.field].append(write)
+
+
+def check_conflicts(model: Model, found: Diagnostics) -> None:
+    """Two rules that may match one pod agree about what they both set."""
+    by_field: dict[str, list[tuple[Rule, Write]]] = defaultdict(list)
+    for rule in model.rules:
+        if rule.rollout == "enforce":
+            for write in _writes_of(rule):
+                by_field[write.field].append((rule, write))
+    for entries in by_field.values():
+        if any(write.value != entries[0][1].value for _, write in entries):
+            _check_field(entries, found)
+
+
+def _check_field(entries: list[tuple[Rule, Write]], found: Diagnostics) -> None:
+    for index, (rule, write) in enumerate(entries):
+        for other, first in entries[:index]:
+            if other is rule or first.value == write.value:
+                continue
+            if not _containers_meet(first.containers, write.containers) or disjoint(other.match, rule.match):
+                continue
+            found.error(
+                "conflicting-rules",
+                f"rules `{other.name}` and `{rule.name}` set {write.field} differently, maybe on one pod",
+                write.span,
+                related=[Label(first.span, f"set here by `{other.name}`")],
+                notes=["policies run in no defined order, so either of the two could win"],
+                help=["let the rules match by different namespaces or label values, or join them"],
+            )
+            break
+
+
+def _writes_of(rule: Rule) -> Iterator[Write]:
+    for action in rule.actions:
+        yield from writes(action)
+
+
+def _containers_meet(one: Containers, other: Containers) -> bool:
+    return one.names is None or other.names is None or bool(set(one.names) & set(other.names))
+
+
+# --- can one pod match both? -------------------------------------------------------------------------------
+
+
+def disjoint(one: Match, other: Match) -> bool:
+    """Whether certainly no object matches both."""
+    left, right = one.namespaces, other.namespaces
+    if left.names is not None and right.names is not None and not set(left.names) & set(right.names):
+        return True
+    if left.names is not None and set(left.names) <= set(right.exclude):
+        return True
+    if right.names is not None and set(right.names) <= set(left.exclude):
+        return True
+    if not set(one.workloads) & set(other.workloads) or not set(one.operations) & set(other.operations):
+        return True
+    return (
+        _contradict(one.labels, other.labels)
+        or _contradict(left.requirements, right.requirements)
+        or _owners_differ(one.owner, other.owner)
+    )
+
+
+def _contradict(one: Iterable[Requirement], other: Iterable[Requirement]) -> bool:
+    return any(_excludes(a, b) or _excludes(b, a) for a in one for b in other if a.key == b.key)
+
+
+def _excludes(a: Requirement, b: Requirement) -> bool:
+    if a.operator == "DoesNotExist":
+        return b.operator in {"In", "Exists"}
+    if a.operator == "In" and b.operator == "In":
+        return not set(a.values) & set(b.values)
+    return a.operator == "In" and b.operator == "NotIn" and set(a.values) <= set(b.values)
+
+
+def _owners_differ(one: Owner | None, other: Owner | None) -> bool:
+    if one is None or other is None:
+        return False
+    if not one.kinds or not other.kinds:
+        return bool(one.kinds) != bool(other.kinds)
+    return not set(one.kinds) & set(other.kinds)
+
+
+# --- one rule alone ----------------------------------------------------------------------------------------
+
+
+def check_updates(model: Model, found: Diagnostics) -> None:
+    """Of a pod that exists nearly nothing can be changed (`ValidatePodUpdate`)."""
+    for rule in model.rules:
+        if "Pod" not in rule.match.workloads or "UPDATE" not in rule.match.operations:
+            continue
+        for action in rule.actions:
+            if not isinstance(action, SetLabel | SetAnnotation | AddToleration):
+                found.error(
+                    "immutable-on-update",
+                    f"rule `{rule.name}` would change pods on update, which the API server refuses",
+                    action.span,
+                    notes=["of an existing pod only labels, annotations and added tolerations can change"],
+                    help=["match `operation: [CREATE]`"],
+                )
+                break
+
+
+def check_double_booking(model: Model, found: Diagnostics) -> None:
+    """A container with both a limit and a claim gets two sets of devices."""
+    claims = {claim.name: claim for claim in model.claims}
+    for rule in model.rules:
+        for action in rule.actions:
+            if not isinstance(action, InjectClaim):
+                continue
+            claim = claims[action.claim.name]
+            devices = [item.device for request in claim.requests for item in request.alternatives]
+            stands_for = {device.extended_resource for device in devices}
+            stands_for |= {catalogue.extended_resource(device.driver) for device in devices}
+            limits = {resource for uses in rule.match.uses for resource in uses.resources}
+            both = sorted(resource for resource in limits & stands_for if resource)
+            if both:
+                found.warning(
+                    "double-booking",
+                    f"pods with a limit of `{both[0]}` keep it beside the claim, and get devices twice",
+                    action.span,
+                    help=[f"add `replaces: {both[0]}` to `spec.claims.{claim.name}`"],
+                )
+            elif rule.match.uses and _only_own_result(rule, action.claim.template):
+                found.error(
+                    "matches-own-result",
+                    f"rule `{rule.name}` matches only pods that have the claim already that it adds",
+                    action.span,
+                    notes=["nothing that users write stands for the device of `uses`"],
+                    help=["match by labels, or by `uses: {resource: …}`"],
+                )
+
+
+def _only_own_result(rule: Rule, template: str) -> bool:
+    return any(
+        set(uses.templates) <= {template} and all(r.startswith(IMPLICIT_PREFIX) for r in uses.resources)
+        for uses in rule.match.uses
+    )
