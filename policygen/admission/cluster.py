@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
+from policygen.admission.policy import BINDING_KINDS, GROUP, POLICY_KINDS, BoundPolicy, bind
 from policygen.admission.request import Object
 from policygen.kube import catalog, names
 from policygen.kube.crd import schemas_from_crd
@@ -27,8 +29,6 @@ DEFAULT_PLUGINS: Final = frozenset(
     }
 )
 """In-tree plugins that run unless told otherwise; options: ServiceAccount, ExtendedResourceToleration."""
-
-ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,45 @@ class Cluster:
             return found
         labelled = {**labels, "kubernetes.io/metadata.name": name}
         return {**found, "metadata": {**(found.get("metadata") or {}), "labels": labelled}}
+
+    @cached_property
+    def mutating_policies(self) -> tuple[BoundPolicy, ...]:
+        """The MutatingAdmissionPolicies with their bindings."""
+        return bind(self._policy_objects(), mutating=True)
+
+    @cached_property
+    def validating_policies(self) -> tuple[BoundPolicy, ...]:
+        """The ValidatingAdmissionPolicies with their bindings."""
+        return bind(self._policy_objects(), mutating=False)
+
+    def _policy_objects(self) -> Iterator[Object]:
+        for kind in (*POLICY_KINDS, *BINDING_KINDS):
+            yield from self.list(kind, group=GROUP)
+
+    @cached_property
+    def namespace_views(self) -> dict[str, Object | None]:
+        """Namespaces as expressions see them, filled in by the dispatchers."""
+        return {}
+
+    @cached_property
+    def _equivalents(self) -> dict[tuple[str, str], tuple[GroupVersionResource, ...]]:
+        return {}
+
+    def equivalents(self, resource: GroupVersionResource, kind: str) -> tuple[GroupVersionResource, ...]:
+        """The same resource in the other versions that are served."""
+        key = (resource.group, kind)
+        found = self._equivalents.get(key)
+        if found is None:
+            versions = [each.version for each in self.custom if (each.group, each.kind) == key]
+            for api_version in catalog.load(self.version).api_versions(kind):
+                group, version = names.parse_api_version(api_version)
+                if group == resource.group:
+                    versions.append(version)
+            found = tuple(
+                GroupVersionResource(resource.group, version, resource.resource) for version in versions
+            )
+            self._equivalents[key] = found
+        return tuple(each for each in found if each.version != resource.version)
 
     def schema(self, kind: GroupVersionKind) -> KindSchema | None:
         """The schema of a kind, built-in or custom; None when nobody defined it."""
