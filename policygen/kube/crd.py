@@ -69,7 +69,7 @@ def node_from_schema(schema: Mapping[str, Any]) -> Node:
 def _node(schema: Mapping[str, Any], *, root: bool = False) -> Node:
     nullable = bool(schema.get("nullable"))
     if schema.get("x-kubernetes-int-or-string"):
-        return Scalar("int-or-string", nullable, _constraints(schema, without_any_of=True))
+        return Scalar("int-or-string", nullable, constraints(schema, without_any_of=True))
     match schema.get("type"):
         case "array":
             return _list(schema, nullable)
@@ -87,14 +87,14 @@ def _node(schema: Mapping[str, Any], *, root: bool = False) -> Node:
             return _object(schema, nullable, root=root)
         case _:
             return ANY
-    return Scalar(kind, nullable, _constraints(schema))
+    return Scalar(kind, nullable, constraints(schema))
 
 
 def _list(schema: Mapping[str, Any], nullable: bool) -> Node:
     element = _node(schema.get("items") or {})
     list_type = _LIST_TYPES.get(schema.get("x-kubernetes-list-type", "atomic"), "atomic")
     keys = tuple(schema.get("x-kubernetes-list-map-keys", ())) if list_type == "map" else ()
-    return ListOf(element, list_type, keys, nullable, _constraints(schema))
+    return ListOf(element, list_type, keys, nullable, constraints(schema))
 
 
 def _object(schema: Mapping[str, Any], nullable: bool, *, root: bool) -> Node:
@@ -105,7 +105,7 @@ def _object(schema: Mapping[str, Any], nullable: bool, *, root: bool) -> Node:
     preserve = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     if additional not in (None, False) and not properties:
         value = _node(additional) if isinstance(additional, Mapping) else ANY
-        return MapOf(value, atomic, nullable, _constraints(schema))
+        return MapOf(value, atomic, nullable, constraints(schema))
     required = schema.get("required", ())
     fields = _object_fields(properties, required) if root or embedded else _fields(properties, required)
     return Struct(
@@ -115,7 +115,7 @@ def _object(schema: Mapping[str, Any], nullable: bool, *, root: bool) -> Node:
         preserve_unknown=preserve,
         embedded=embedded,
         nullable=nullable,
-        constraints=_constraints(schema),
+        constraints=constraints(schema),
     )
 
 
@@ -142,7 +142,8 @@ def _object_fields(properties: Mapping[str, Any], required: Iterable[str]) -> di
     return fields
 
 
-def _constraints(schema: Mapping[str, Any], *, without_any_of: bool = False) -> Constraints | None:
+def constraints(schema: Mapping[str, Any], *, without_any_of: bool = False) -> Constraints | None:
+    """What a schema demands of values, None when nothing."""
     found = {attribute: schema[key] for key, attribute in _PLAIN.items() if schema.get(key) is not None}
     if "enum" in schema:
         found["enum"] = tuple(schema["enum"])

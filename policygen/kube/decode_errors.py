@@ -29,9 +29,9 @@ class DecodeError(Exception):
         self.paths = paths
 
 
-def decode_error(value: Any, root: Struct) -> DecodeError:
-    """The error for a value that the strict or the plain round trip refused."""
-    for problem in _Walk(root.name).problems(value, root, "", root):
+def decode_error(value: Any, root: Struct, path: str = "") -> DecodeError:
+    """The error for a value, standing at a path, that the strict or the plain round trip refused."""
+    for problem in _Walk(root.name).problems(value, root, path, root):
         return DecodeError(problem)
     unknown = unknown_fields(value, root)
     listed = ", ".join(f'unknown field "{path}"' for path in unknown[:MAX_STRICT])

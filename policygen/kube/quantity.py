@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 MAX_INT64: Final = (1 << 63) - 1
 MIN_INT64: Final = -(1 << 63)
@@ -52,6 +52,7 @@ class Format(Enum):
 class Quantity:
     """`unscaled` × 10^`scale`. Equal quantities may be written differently: `1Gi` and `1024Mi`."""
 
+    cel_type_name: ClassVar[str] = "kubernetes.Quantity"
     unscaled: int
     scale: int = 0
     format: Format = Format.DECIMAL_SI

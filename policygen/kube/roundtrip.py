@@ -55,6 +55,14 @@ def convert(value: Mapping[str, Any], schema: KindSchema) -> dict[str, Any]:
     return out
 
 
+def typed(value: Any, node: Struct, path: tuple[str, ...] = ()) -> Any:
+    """A part of an object after decoding and encoding; `path` is where it stands, for the error."""
+    try:
+        return converter(node)(value)
+    except _MismatchError:
+        raise decode_errors.decode_error(value, node, ".".join(path)) from None
+
+
 def converter(node: Node) -> Convert:
     """The function that round-trips values of a node."""
     return _converter(node, False)
@@ -356,6 +364,15 @@ def _bytes(value: Any) -> Any:
         raise _MismatchError from None
     text = base64.b64encode(decoded).decode()
     return value if text == value else text
+
+
+def is_base64(text: str) -> bool:
+    """Whether Go would decode a text as bytes."""
+    try:
+        _bytes(text)
+    except _MismatchError:
+        return False
+    return True
 
 
 def _bytes_omitted(value: Any) -> Any:
