@@ -15,7 +15,8 @@ from policygen.compiler.model import Model
 from policygen.compiler.resolve import resolve
 from policygen.compiler.spec_errors import read_spec
 from policygen.compiler.yaml import Mapping, Scalar, read_documents
-from policygen.diagnostics import Diagnostics, Source, Span
+from policygen.diagnostics import Diagnostics, Source, Span, make
+from policygen.kube import versions
 
 
 def load_model(paths: Sequence[Path], found: Diagnostics, kubernetes: str | None = None) -> Model:
@@ -63,4 +64,36 @@ def compile_model(model: Model, found: Diagnostics) -> Bundle:
     manifests += emit_rules(model, found)
     found.raise_if_errors()
     finished = finish(model, manifests)
+    _note_version(model, finished, found)
     return Bundle(model.name, model.kubernetes, finished, found.sorted())
+
+
+def _note_version(model: Model, manifests: Sequence[Manifest], found: Diagnostics) -> None:
+    """What the version needs before it takes the bundle, and what is not known about it."""
+    if not versions.is_recorded(model.kubernetes):
+        note = f"what a {model.kubernetes} server does was not recorded: this bundle is schema-checked only"
+        found.add(make("note", "schema-checked-only", note, model.span))
+    off = {
+        str(item.object["apiVersion"])
+        for item in manifests
+        if not versions.served_by_default(str(item.object["apiVersion"]), model.kubernetes)
+    }
+    for api_version in sorted(off):
+        found.add(
+            make(
+                "note",
+                "api-off-by-default",
+                f"Kubernetes {model.kubernetes} serves `{api_version}` only when it is turned on",
+                model.span,
+                help=[
+                    f"start the API server with `--runtime-config={api_version}=true`",
+                    *_gates(api_version),
+                ],
+            )
+        )
+
+
+def _gates(api_version: str) -> list[str]:
+    if api_version.startswith("admissionregistration.k8s.io/"):
+        return ["and with `--feature-gates=MutatingAdmissionPolicy=true`"]
+    return []

@@ -249,7 +249,7 @@ class Toleration:
     """A toleration; `key` None with operator `Exists` tolerates everything."""
 
     key: str | None
-    operator: Literal["Exists", "Equal", "Lt", "Gt"]
+    operator: Literal["Exists", "Equal"]
     value: str | None
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None
     seconds: int | None

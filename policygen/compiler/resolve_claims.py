@@ -17,7 +17,7 @@ from policygen.compiler.resolve_devices import lower_bound, resolve_configs, res
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import AlternativeSpec, ClaimSpec, RequestSpec
 from policygen.compiler.units import UnitError, parse_quantity
-from policygen.diagnostics import Span
+from policygen.diagnostics import Span, make
 from policygen.dra import catalogue
 from policygen.kube import names
 
@@ -136,27 +136,10 @@ def _alternative(
     tolerations = [
         scope.toleration(item, spec.span_at("tolerate", index)) for index, item in enumerate(spec.tolerate)
     ]
-    if spec.tolerate and not scope.since("1.36"):
-        scope.needs(
-            "1.36",
-            "`tolerate` of a request",
-            spec.key_span_at("tolerate"),
-            ["device taints are alpha before"],
-        )
-    if spec.capacity and not scope.since("1.36"):
-        scope.needs(
-            "1.36",
-            "`capacity` of a request",
-            spec.key_span_at("capacity"),
-            ["shared capacity is alpha before"],
-        )
-    for item in tolerations:
-        if item is not None and item.operator in {"Lt", "Gt"}:
-            scope.found.error(
-                "bad-toleration",
-                "device taints are tolerated with `Exists` or `Equal`",
-                spec.span_at("tolerate"),
-            )
+    if spec.tolerate:
+        scope.requires("DRADeviceTaints", "`tolerate` of a request", spec.key_span_at("tolerate"))
+    if spec.capacity:
+        scope.requires("DRAConsumableCapacity", "`capacity` of a request", spec.key_span_at("capacity"))
     return Alternative(
         name=own_name,
         device=device,
@@ -364,6 +347,7 @@ def _attribute(scope: Scope, word: str, requests: tuple[DeviceRequest, ...], spa
             )
             return None
         found[attribute] = device
+        _note_release(scope, device, word, span)
     if len(found) == 1:
         return next(iter(found))
     drivers = sorted({device.driver for device in found.values()})
@@ -377,6 +361,28 @@ def _attribute(scope: Scope, word: str, requests: tuple[DeviceRequest, ...], spa
             notes=[f"they publish {listed}"],
         )
     return common
+
+
+def _note_release(scope: Scope, device: Device, word: str, span: Span) -> None:
+    """Without a release the newest is meant; what older ones lack is said."""
+    driver = catalogue.find_driver(device.driver)
+    if device.release is not None or driver is None:
+        return
+    lacking = [r for r in driver.releases if catalogue.alignment(device.driver, word, r, device.type) is None]
+    if lacking:
+        first = next(r for r in driver.releases if r not in lacking)
+        scope.found.add(
+            make(
+                "note",
+                "alignment-by-release",
+                f"`{word}` needs release `{first}` or newer of the {driver.title} driver",
+                span,
+                notes=[
+                    "with an older one the claim never allocates: " + ", ".join(f"`{r}`" for r in lacking)
+                ],
+                help=[f"say `release:` for device `{device.name}`, so that it can be checked"],
+            )
+        )
 
 
 def _key(device: Device, word: str) -> tuple[str, str, str, str]:
@@ -449,8 +455,8 @@ def _constraints(
         if word is None or (item.match is not None and item.distinct is not None):
             scope.found.error("one-of", "a constraint needs either `match` or `distinct`", span)
             continue
-        if item.distinct is not None and not scope.since("1.36"):
-            scope.needs("1.36", "`distinct`", item.key_span_at("distinct"), ["it is alpha before"])
+        if item.distinct is not None:
+            scope.requires("DRAConsumableCapacity", "`distinct`", item.key_span_at("distinct"))
         chosen = [
             name
             for at, name in enumerate(item.requests)

@@ -167,8 +167,7 @@ def _check_extended_resource(scope: Scope, spec: DeviceSpec) -> None:
     resource, span = spec.extended_resource or "", spec.span_at("extendedResource")
     if spec.exists:
         return
-    if not scope.since("1.36"):
-        scope.needs("1.36", "`extendedResource`", span, ["earlier versions have it as an alpha feature, off"])
+    scope.requires("DRAExtendedResource", "`extendedResource`", span)
     scope.name(names.qualified_name, resource, span, "an extended resource")
     if (
         "/" not in resource

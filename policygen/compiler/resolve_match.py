@@ -141,7 +141,7 @@ class Matching:
             resources.add(found[1].extended_resource)
         elif not resources and (plain := self._plain_resource(spec.driver)):
             resources.add(plain)
-        if self.scope.since("1.36"):
+        if self.scope.has("DRAExtendedResource"):
             resources.add(IMPLICIT_PREFIX + class_name)
         templates = {claim.template or key for key, claim in claims}
         return Uses(name, tuple(sorted(resources)), tuple(sorted(templates)), span)
@@ -169,7 +169,7 @@ class Matching:
             if claim.replaces == resource or resource in self._resources_of(claim)
         }
         resources = {resource}
-        if self.scope.since("1.36"):
+        if self.scope.has("DRAExtendedResource"):
             resources |= {
                 IMPLICIT_PREFIX + (spec.class_ or name)
                 for name, spec in self.scope.spec.devices.items()

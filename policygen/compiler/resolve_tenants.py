@@ -184,7 +184,7 @@ def _device_keys(
 
 def _keys(scope: Scope, class_name: str, extended: str | None) -> list[str]:
     keys = [class_name + CLAIM_SUFFIX]
-    if scope.since("1.36"):
+    if scope.has("DRAExtendedResource"):
         keys.append("requests." + IMPLICIT_PREFIX + class_name)
     if extended:
         keys.append("requests." + extended)
@@ -203,24 +203,18 @@ def _zeros(scope: Scope, listed: dict[str, int], devices: dict[str, Device]) -> 
         for entry in catalogue.device_classes(driver):
             if entry.name not in used:
                 result.update(dict.fromkeys(_keys(scope, entry.name, None), "0"))
-        result.update(_plain(scope, driver, listed, devices))
+        result.update(_plain(driver, listed, devices))
     return result
 
 
-def _plain(scope: Scope, driver: str, listed: dict[str, int], devices: dict[str, Device]) -> dict[str, str]:
-    """The resource of the driver's device plugin: another way to the same devices.
+def _plain(driver: str, listed: dict[str, int], devices: dict[str, Device]) -> dict[str, str]:
+    """Zero for the resource that the driver's own class or its device plugin serves: one more way around.
 
-    Where claims replace it nothing of it is left on pods; where the spec says nothing about it, it stands for
-    the devices that are listed.
+    Limits that a rule moves to a claim are not counted, as a quota counts the pod after mutation.
     """
     plain = catalogue.extended_resource(driver)
-    mine = [devices[name] for name in listed if name in devices and devices[name].driver == driver]
-    if not plain or any(device.extended_resource == plain for device in mine):
-        return {}
-    replaced = any(claim.replaces == plain for claim in scope.spec.claims.values())
-    served = any(device.extended_resource == plain for device in devices.values())
-    count = 0 if replaced or served else sum(listed[device.name] for device in mine)
-    return {f"requests.{plain}": str(count)}
+    served = any(devices[name].extended_resource == plain for name in listed if name in devices)
+    return {} if not plain or served else {f"requests.{plain}": "0"}
 
 
 # --- limits ------------------------------------------------------------------------------------------------

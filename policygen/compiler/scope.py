@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from policygen.compiler.model import Json, Requirement, Text, Toleration
 from policygen.compiler.spec import BodySpec
@@ -13,7 +12,7 @@ from policygen.compiler.spec_rules import FullTolerationSpec, LabelTest, LabelTe
 from policygen.compiler.units import UnitError, parse_quantity, parse_toleration
 from policygen.compiler.yaml import Mapping, Node, Scalar, Sequence
 from policygen.diagnostics import Diagnostics, Label, Span, suggestion
-from policygen.kube import names
+from policygen.kube import names, versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,18 @@ class Scope:
 
     def since(self, version: str) -> bool:
         """Whether the cluster has at least this version."""
-        return minor(self.version) >= minor(version)
+        return versions.at_least(self.version, version)
+
+    def has(self, feature: str) -> bool:
+        """Whether a feature gate is on in a stock cluster of the version."""
+        return versions.enabled(feature, self.version)
+
+    def requires(self, feature: str, subject: str, span: Span) -> None:
+        """Something that only a feature gate gives."""
+        missing = versions.feature_missing(feature, self.version)
+        since = versions.enabled_since(feature)
+        if missing is not None and since is not None:
+            self.needs(since, subject, span, [missing])
 
     def name(self, rule: Callable[[str], list[str]], text: str, span: Span, noun: str) -> str:
         """A name that must obey one of Kubernetes' rules for names."""
@@ -113,8 +123,6 @@ class Scope:
         if fault:
             self.found.error("bad-toleration", fault, span)
             return None
-        if result.operator in {"Lt", "Gt"} and not self.since("1.35"):
-            self.needs("1.35", f"operator `{result.operator}` of a toleration", span)
         if result.key is not None:
             self.name(names.qualified_name, result.key, span, "a taint key")
         return result
@@ -192,11 +200,6 @@ class Scope:
         )
 
 
-def minor(version: str) -> int:
-    """`1.36` -> 36."""
-    return int(version.split(".")[1])
-
-
 def _lowered(text: str) -> str:
     return text.strip().lower().replace("_", "-").replace(" ", "-")
 
@@ -209,10 +212,4 @@ def _toleration_fault(toleration: Toleration) -> str | None:
         return "a toleration with the operator `Exists` has no value"
     if toleration.seconds is not None and toleration.effect != "NoExecute":
         return "`seconds` goes with the effect `NoExecute` only"
-    if toleration.operator in {"Lt", "Gt"} and not _is_whole(toleration.value):
-        return f"a toleration with the operator `{toleration.operator}` needs a whole number as value"
     return None
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, str) and value.lstrip("-").isdigit()

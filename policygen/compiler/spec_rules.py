@@ -174,7 +174,7 @@ class FullTolerationSpec(Block):
 
     key: str | None = None
     """The taint's key; none = all taints."""
-    operator: Literal["Exists", "Equal", "Lt", "Gt"] | None = None
+    operator: Literal["Exists", "Equal"] | None = None
     """By default `Equal` with a value, else `Exists`."""
     value: str | None = None
     """The taint's value."""
