@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from policygen.admission import pod_resources
 from policygen.admission.attributes import Attributes
 from policygen.admission.cluster import Cluster
-from policygen.admission.plugins import change, pod_resources, refusal
-from policygen.admission.plugins.pod_resources import Quantities
+from policygen.admission.plugins import change, refusal
+from policygen.admission.pod_resources import Quantities
 from policygen.admission.request import Object
 from policygen.admission.validation.field import aggregate
 from policygen.kube.quantity import Quantity

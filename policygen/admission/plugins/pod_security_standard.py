@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from policygen.admission.plugins.pod_resources import containers_of
+from policygen.admission.pod_resources import containers_of
 from policygen.admission.request import Object
 
 Level: TypeAlias = Literal["privileged", "baseline", "restricted"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from policygen.admission import pod_resources
 from policygen.admission.cluster import Cluster
-from policygen.admission.plugins import pod_resources
-from policygen.admission.plugins.pod_resources import Quantities
+from policygen.admission.pod_resources import Quantities
 from policygen.admission.request import Object
 from policygen.admission.resource_names import DEVICE_CLASS, REQUESTS, is_device, is_native
 from policygen.kube.names import GroupVersionResource

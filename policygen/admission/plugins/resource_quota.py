@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from policygen.admission import pod_resources
 from policygen.admission.attributes import Attributes
 from policygen.admission.cluster import Cluster
-from policygen.admission.plugins import pod_resources, quota_usage, refusal
-from policygen.admission.plugins.pod_resources import Quantities
+from policygen.admission.plugins import quota_usage, refusal
+from policygen.admission.pod_resources import Quantities
 from policygen.admission.request import Object
 from policygen.kube.quantity import Quantity
 
