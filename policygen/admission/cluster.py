@@ -6,7 +6,7 @@ A `Cluster` is a value. It is made once from manifests and then only read; nothi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -108,6 +108,13 @@ class Cluster:
     def validating_policies(self) -> tuple[BoundPolicy, ...]:
         """The ValidatingAdmissionPolicies with their bindings."""
         return bind(self._policy_objects(), mutating=False)
+
+    def running(self, mutating: tuple[BoundPolicy, ...], validating: tuple[BoundPolicy, ...]) -> Cluster:
+        """The same server with just these policies, in this order (the server's own is not defined)."""
+        cluster = replace(self)
+        cluster.__dict__["mutating_policies"] = mutating
+        cluster.__dict__["validating_policies"] = validating
+        return cluster
 
     def _policy_objects(self) -> Iterator[Object]:
         for kind in (*POLICY_KINDS, *BINDING_KINDS):
