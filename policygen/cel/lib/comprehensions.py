@@ -1,0 +1,58 @@
+"""What the macros with two variables need: `cel.@mapInsert` (cel-go `ext/comprehensions.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from policygen.cel import types
+from policygen.cel.decls import FunctionDecl, Overload
+from policygen.cel.errors import EvalError
+from policygen.cel.lib.operators import has_key
+from policygen.cel.values import Value
+
+
+def map_insert(target: Mapping[Any, Value], key: Value, value: Value) -> dict[Any, Value]:
+    """The map with one more entry; its key must be new."""
+    if has_key(target, key):
+        raise already_there(key)
+    return {**target, key: value}
+
+
+def map_insert_all(target: Mapping[Any, Value], entries: Mapping[Any, Value]) -> dict[Any, Value]:
+    """The map with the entries of another; their keys must be new."""
+    for key in entries:
+        if has_key(target, key):
+            raise already_there(key)
+    return {**target, **entries}
+
+
+def already_there(key: Value) -> EvalError:
+    """The error for a key that a map has already."""
+    shown = "true" if key is True else "false" if key is False else str(key)
+    return EvalError(f"insert failed: key {shown} already exists")
+
+
+_MAP: Final = types.map_of(types.param("K"), types.param("V"))
+
+FUNCTIONS: Final = (
+    FunctionDecl(
+        "cel.@mapInsert",
+        (
+            Overload(
+                "@mapInsert_map_map",
+                (_MAP, _MAP),
+                _MAP,
+                map_insert_all,
+                doc="what `transformMapEntry` becomes",
+            ),
+            Overload(
+                "@mapInsert_map_key_value",
+                (_MAP, types.param("K"), types.param("V")),
+                _MAP,
+                map_insert,
+                doc="what `transformMap` becomes",
+            ),
+        ),
+    ),
+)
