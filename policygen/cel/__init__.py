@@ -15,13 +15,13 @@ value, cost = program.evaluate_with_cost(activation, limit=1_000_000)    # EvalE
 program.evaluate(activation, limit=PER_CALL_LIMIT, budget=Budget(10_000_000))   # budget shared by calls
 ```
 
-- Activation: a mapping of names to values. Data is plain JSON-like Python, never copied or changed; values are
-  described in `values`. `variables` is a `LazyVariables` (module `composition`): each entry is evaluated on
-  first use, once.
+- Activation: a mapping of names to values. Data is plain JSON-like Python, never copied or changed; values
+  are described in `values`. `variables` is a `LazyVariables` (module `composition`): each entry is evaluated
+  on first use, once.
 - Errors: `CompileError.server_text` is the API server's line including `compilation failed: `; `.issues` have
-  offsets. `EvalError.message` is the server's text. `CostLimitExceededError` is the limit of a call.
-- `env.admission_env(version, *, has_params, patch_types, stored=False, authorizer=True)`: new expressions on a
-  server of version V see the libraries of V - 1, stored ones all that V knows. Match conditions use
+  offsets. `EvalError.message` is the server's text; `CostLimitExceededError` is the limit of a call.
+- `env.admission_env(version, *, has_params, patch_types, stored=False, authorizer=True)`: new expressions on
+  a server of version V see the libraries of V - 1, stored ones all that V knows. Match conditions use
   the same environment without `variables`. `env.device_env(version, features)` is DRA's.
 - Functions: `decls.FunctionDecl` in modules of `lib`, gated by version in `lib.LIBRARIES`.
 - Static estimate (DRA): `estimate.estimate_cost(program.checked) -> Range`.

@@ -16,6 +16,7 @@ from policygen.cel.recursion import room_for
 from policygen.cel.source_errors import SourceErrors
 from policygen.cel.types import Type
 from policygen.cel.values import Uint
+from policygen.cel.wellknown import WELL_KNOWN
 
 if TYPE_CHECKING:
     from policygen.cel.decls import FunctionDecl, Overload
@@ -154,7 +155,9 @@ class _Checker:
             case "struct":
                 found = self._env.field_type(target.name, field)
                 if found is None:
-                    self._report(node, messages.undefined_field(field))
+                    known = self._env.has_fields(target.name)
+                    say = messages.undefined_field if known else messages.no_such_struct
+                    self._report(node, say(field if known else target.name))
                     return types.ERROR
                 return found
             case "param":
@@ -308,22 +311,20 @@ class _Checker:
         result = types.ERROR
         if found.kind != "type":
             self._report(expr.id, messages.not_a_type(found.name))
-        elif found.params[0].kind != "struct":
+        elif found.params[0].kind != "struct" and name not in WELL_KNOWN:
             self._report(expr.id, messages.not_a_message_type(found.params[0].name))
         else:
             result = found.params[0]
         for field in expr.fields:
-            self._struct_field(result, field)
+            self._struct_field(name if result != types.ERROR else None, field)
         return result
 
-    def _struct_field(self, struct: Type, field: ast.FieldInit) -> None:
+    def _struct_field(self, struct: str | None, field: ast.FieldInit) -> None:
         given = self.check(field.value)
-        expected: Type | None = types.ERROR
-        if struct.kind == "struct":
-            expected = self._env.field_type(struct.name, field.name)
-            if expected is None:
-                self._report(field.id, messages.undefined_field(field.name))
-                expected = types.ERROR
+        declared = self._env.field_type(struct, field.name) if struct is not None else types.ERROR
+        if declared is None:
+            self._report(field.id, messages.undefined_field(field.name))
+        expected = declared or types.ERROR
         if field.optional:
             given = self._unwrapped(field.value.id, given)
         if not self._substitution.unify(expected, given):
@@ -351,7 +352,7 @@ class _Checker:
             case "list":
                 return (types.INT, over.params[0]) if two else (over.params[0], types.ERROR)
             case "map":
-                return over.params
+                return over.params[0], over.params[1]
             case "dyn" | "error" | "param" | "any":
                 self._substitution.unify(types.DYN, over)
                 return types.DYN, types.DYN

@@ -1,4 +1,4 @@
-"""`variables`: named expressions that are evaluated on first use, once (apiserver `plugin/cel/composition.go`)."""
+"""`variables`: named expressions, evaluated on first use, once (apiserver `plugin/cel/composition.go`)."""
 
 from __future__ import annotations
 

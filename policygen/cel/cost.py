@@ -36,17 +36,17 @@ def text_cost(value: Value, factor: float = STRING_FACTOR) -> int:
     return ceil(size_of(value) * factor)
 
 
-def first_text_cost(args: Sequence[Value], result: Value) -> int:
+def first_text_cost(args: Sequence[Value], _result: Value) -> int:
     """Going once over the first argument: `startsWith`, `trim`, `quantity`, …"""
     return ceil(size_of(args[0]) * STRING_FACTOR)
 
 
-def order_cost(args: Sequence[Value], result: Value) -> int:
+def order_cost(args: Sequence[Value], _result: Value) -> int:
     """Comparing two values: the smaller one is looked at."""
     return ceil(min(size_of(args[0]), size_of(args[1])) * STRING_FACTOR)
 
 
-def equality_cost(args: Sequence[Value], result: Value) -> int:
+def equality_cost(args: Sequence[Value], _result: Value) -> int:
     """The same for `==`, but 1 where the left side is one of Kubernetes' own types."""
     name = getattr(args[0], "cel_type_name", "")
     if name.startswith(("kubernetes.", "net.")):
@@ -54,18 +54,18 @@ def equality_cost(args: Sequence[Value], result: Value) -> int:
     return ceil(min(size_of(args[0]), size_of(args[1])) * STRING_FACTOR)
 
 
-def concat_cost(args: Sequence[Value], result: Value) -> int:
+def concat_cost(args: Sequence[Value], _result: Value) -> int:
     """Copying both texts."""
     return ceil((size_of(args[0]) + size_of(args[1])) * STRING_FACTOR)
 
 
-def regex_cost(args: Sequence[Value], result: Value) -> int:
+def regex_cost(args: Sequence[Value], _result: Value) -> int:
     """Matching the first argument against the second: `matches`, `find`, `findAll`."""
     text = ceil((1.0 + size_of(args[0])) * STRING_FACTOR)
     return text * ceil(size_of(args[1]) * REGEX_FACTOR)
 
 
-def contains_cost(args: Sequence[Value], result: Value) -> int:
+def contains_cost(args: Sequence[Value], _result: Value) -> int:
     """Searching one text in another."""
     return text_cost(args[0]) * text_cost(args[1])
 
@@ -83,6 +83,6 @@ def traversal_cost(value: Value) -> int:
     return 1
 
 
-def first_traversal_cost(args: Sequence[Value], result: Value) -> int:
+def first_traversal_cost(args: Sequence[Value], _result: Value) -> int:
     """Going over the first argument as a tree: `sum`, `max`, `isSorted`, `indexOf`, …"""
     return traversal_cost(args[0]) if args else 0

@@ -124,6 +124,9 @@ class FunctionDecl:
     overloads: tuple[Overload, ...]
     bind: Binding | None = None
     doc: str = ""
+    cost: Cost | None = None
+    """Cost where arguments of type `dyn` leave open which overload is called; None: the overloads' cost when
+    they all have the same, otherwise 1."""
     fold: bool = False
     """Called on constants at plan time (cel-go folds the type conversions: `int(…)`, `timestamp(…)`, …);
     an error then is `program instantiation failed: …`."""

@@ -38,6 +38,13 @@ class CostLimitExceededError(EvalError):
         super().__init__(message)
 
 
+class ServerPanicError(EvalError):
+    """The server's code panics here and recovers: nothing absorbs it, and no more cost is counted."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"internal error: {problem}")
+
+
 @dataclass(frozen=True, slots=True)
 class Issue:
     """One fault in an expression. `offset` counts code points; line from 1, column from 0 (cel-go's)."""

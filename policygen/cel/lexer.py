@@ -13,8 +13,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of text. `kind` is `ident`, `escaped`, `int`, `uint`, `float`, `string`, `bytes`, `end`, `error`,
-    or the text itself for operators and the words `in`, `true`, `false`, `null`.
+    """A piece of text.
+
+    `kind` is `ident`, `escaped`, `int`, `uint`, `float`, `string`, `bytes`, `end`, `error`, or the text itself
+    for operators and the words `in`, `true`, `false`, `null`.
     """
 
     kind: str

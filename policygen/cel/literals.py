@@ -35,7 +35,7 @@ def uint_value(text: str) -> Uint:
 
 def _integer(digits: str) -> int:
     if digits.startswith("0x"):
-        return int(digits[2:], 16)
+        return int(digits, 16)
     if len(digits.lstrip("0")) > 20:  # longer than any 64-bit number; Python refuses to read very long ones
         return UINT_MAX + 1
     return int(digits)

@@ -48,7 +48,7 @@ class _Builder:
     def list_of(self, *elements: Expr) -> Expr:
         return ListExpr(self.id(), elements)
 
-    def fold(
+    def fold(  # noqa: PLR0917 - the parts of a fold in their order
         self, over: Expr, names: tuple[str, ...], init: Expr, condition: Expr, step: Expr, result: Expr
     ) -> Expr:
         var2 = names[1] if len(names) > 1 else None
@@ -75,7 +75,7 @@ def _simple_name(expr: Expr, message: str) -> str:
     return expr.name
 
 
-def _has(parser: Parser, offset: int, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+def _has(parser: Parser, offset: int, _target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
     """`has(e.f)`."""
     operand = args[0]
     if not isinstance(operand, Select):

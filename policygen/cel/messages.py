@@ -47,6 +47,11 @@ def undefined_field(name: str) -> str:
     return f"undefined field '{name}'"
 
 
+def no_such_struct(name: str) -> str:
+    """Selection on a type that is declared without fields."""
+    return f"unexpected failed resolution of '{name}'"
+
+
 def no_field_selection(operand: Type) -> str:
     """Selection on something without fields."""
     return f"type '{operand}' does not support field selection"

@@ -20,10 +20,10 @@ MAX_DEPTH: Final = 250
 MAX_SIZE: Final = 100_000
 _NO_PLACE: Final = -1
 
-RESERVED: Final = frozenset(
-    "as break const continue else false for function if import in let loop package namespace null return "
-    "true var void while".split()
-)
+RESERVED: Final = frozenset({
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let",
+    "loop", "package", "namespace", "null", "return", "true", "var", "void", "while",
+})  # fmt: skip
 _RELATIONS: Final = {
     "<": "_<_",
     "<=": "_<=_",
@@ -59,7 +59,7 @@ class MacroError(Exception):
         self.message = message
 
 
-class _SyntaxFault(Exception):
+class _SyntaxFaultError(Exception):
     """The text cannot be read any further."""
 
     def __init__(self, offset: int, message: str) -> None:
@@ -77,7 +77,7 @@ def parse(text: str, macros: MacroTable, *, optional_syntax: bool = True) -> ast
     with room_for(MAX_DEPTH):
         try:
             expr = parser.start()
-        except _SyntaxFault as fault:
+        except _SyntaxFaultError as fault:
             errors.report(fault.offset, str(fault))
             errors.raise_if_any()
             raise AssertionError("a fault is an error") from fault
@@ -142,14 +142,14 @@ class Parser:
     def _fault(self, expected: str) -> None:
         token = self._token
         if token.kind == "error":
-            raise _SyntaxFault(token.offset, messages.unrecognized(token.text))
+            raise _SyntaxFaultError(token.offset, messages.unrecognized(token.text))
         found = "the end of the expression" if token.kind == "end" else f"`{token.text}`"
-        raise _SyntaxFault(token.offset, messages.syntax(found, expected))
+        raise _SyntaxFaultError(token.offset, messages.syntax(found, expected))
 
     def _enter(self, rule: str) -> None:
         self._depths[rule] += 1
         if self._depths[rule] > MAX_DEPTH:
-            raise _SyntaxFault(_NO_PLACE, messages.recursion_limit(MAX_DEPTH))
+            raise _SyntaxFaultError(_NO_PLACE, messages.recursion_limit(MAX_DEPTH))
 
     # --- operators ------------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class Parser:
     # --- members --------------------------------------------------------------------------------------
 
     def _member(self) -> Expr:
-        """`member: primary | member '.' '?'? name | member '.' name '(' args ')' | member '[' '?'? expr ']'`."""
+        """`member: primary | member '.' '?'? name ('(' args ')')? | member '[' '?'? expr ']'`."""
         operand = self._primary()
         while True:
             if self._token.kind == ".":

@@ -45,6 +45,13 @@ class Type:
         return _format(self)
 
     @property
+    def declared(self) -> str:
+        """As cel-go's `Type.String`: `google.protobuf.Duration` where messages say `duration`."""
+        if self.params:
+            return f"{self.name}({', '.join(inner.declared for inner in self.params)})"
+        return self.name
+
+    @property
     def is_dyn(self) -> bool:
         """Whether anything goes: `dyn`, and what could not be checked."""
         return self.kind in {"dyn", "any", "error"}

@@ -18,8 +18,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from policygen.cel.errors import EvalError
@@ -189,7 +191,7 @@ def _equal(left: Value, right: Value) -> bool:
     return kind is other and kind not in _PLAIN and bool(left == right)
 
 
-def _equal_numbers(left: int | float, right: int | float) -> bool:
+def _equal_numbers(left: float, right: float) -> bool:
     """As cel-go compares them: an integer next to a double is rounded to a double first."""
     if type(left) is float or type(right) is float:
         try:
@@ -241,20 +243,60 @@ def find(mapping: Mapping[Any, Value], key: Value, default: Value = None) -> Val
 def to_json(value: Value) -> Any:
     """A value as JSON data, as the API server converts it; `EvalError` for what has no JSON form."""
     kind = type(value)
-    if kind in (str, bool, int, float, type(None)):
+    if kind in (str, bool, type(None)):
         return value
-    if kind is Uint:
-        return int(value)
+    if kind is int or kind is Uint:
+        return int(value) if abs(value) <= _SAFE_INT else str(int(value))
+    if kind is float:
+        return value if isfinite(value) else _SPECIAL_DOUBLES.get(value, "NaN")
     if isinstance(value, list):
         return [to_json(item) for item in value]
     if isinstance(value, Mapping):
         return {_json_key(key): to_json(item) for key, item in value.items()}
     if kind is ObjectValue:
-        return {key: to_json(item) for key, item in value.fields.items()}
-    convert = getattr(value, "to_json", None)
-    if convert is None:
-        raise EvalError(f"unsupported type: {type_name(value)}")
-    return convert()
+        return {key: _native(item) for key, item in value.fields.items()}
+    return _scalar_json(value)
+
+
+_SAFE_INT = 2**53 - 1
+_SPECIAL_DOUBLES = {inf: "Infinity", -inf: "-Infinity"}
+
+
+def _native(value: Value) -> Any:
+    """A field of an `Object…` as Go encodes it: null becomes 0 and a duration its nanoseconds."""
+    kind = type(value)
+    if value is None:
+        return 0
+    if kind is Duration:
+        return value.ns
+    if kind is Optional:
+        return _native(value.value) if value.present else None
+    if kind is ObjectValue:
+        return to_json(value)
+    if isinstance(value, list):
+        return [_native(item) for item in value]
+    if isinstance(value, Mapping):
+        return {_json_key(key): _native(item) for key, item in value.items()}
+    if kind in (int, float, str, bool):
+        return value
+    return int(value) if kind is Uint else _scalar_json(value)
+
+
+def _scalar_json(value: Value) -> Any:
+    from policygen.cel import gotime
+
+    match value:
+        case bytes():
+            return b64encode(value).decode()
+        case Duration():
+            return gotime.duration_text(value.ns)
+        case Timestamp():
+            return gotime.format_rfc3339(value.ns, value.offset)
+        case _:
+            convert = getattr(value, "to_json", None)
+            if convert is None:
+                raise EvalError(f"unsupported type: {type_name(value)}")
+            return convert()
 
 
 def _json_key(key: Value) -> str:

@@ -56,7 +56,7 @@ class Library:
 LIBRARIES: Final = (
     Library("operators", module="operators", macros=macros.STANDARD, validators=("homogeneous",)),
     Library("standard", module="standard"),
-    Library("optional", module="optional", macros=macros.OPTIONAL),
+    Library("optional", module="optionals", macros=macros.OPTIONAL),
     Library("optional operators", module="operators", functions="OPTIONAL_FUNCTIONS"),
     Library("strings", module="strings"),
     Library("urls", module="urls"),
@@ -68,8 +68,7 @@ LIBRARIES: Final = (
     Library(
         "strings.format",
         29,
-        "strings",
-        "FORMAT_FUNCTIONS",
+        "strings_format",
         validators=("duration", "timestamp", "regex", "format"),
     ),
     Library("sets", 29, "sets"),
@@ -78,7 +77,8 @@ LIBRARIES: Final = (
     Library("format", 31, "format"),
     Library("comprehensions", 32, "comprehensions", macros=macros.TWO_VARIABLES),
     Library("semver", 33, "semver"),
-    Library("lists (cel-go)", 34, "lists", "EXT_FUNCTIONS", macros=macros.SORT_BY),
+    Library("lists (cel-go)", 34, "lists_ext", macros=macros.SORT_BY),
+    Library("includes", module="includes", devices_only=True),
     Library("bindings", macros=macros.BIND, devices_only=True),
 )
 

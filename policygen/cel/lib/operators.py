@@ -178,7 +178,7 @@ def logical_not(value: Value) -> Value:
         return False
     if value is False:
         return True
-    raise _no_overload("!_", value)
+    raise NoSuchOverloadError
 
 
 _ARITHMETIC: Final = {
@@ -188,7 +188,6 @@ _ARITHMETIC: Final = {
     "_/_": frozenset({int, float, Uint}),
     "_%_": frozenset({int, Uint}),
     "-_": frozenset({int, float, Duration}),
-    "!_": frozenset({bool}),
 }
 
 
@@ -211,26 +210,20 @@ def compare(function: str, left: Value, right: Value) -> int:
     if kind in _NUMBERS and other in _NUMBERS:
         return _compare_numbers(left, right)
     if kind is other and kind in _ORDERED:
-        if kind is str:
-            return _compare_text(left, right)
-        return (left > right) - (left < right)
+        return int(left > right) - int(left < right)
     if kind in _ORDERED:
         raise NoSuchOverloadError
     raise NoSuchOverloadError(f"no such overload: {function}")
 
 
-def _compare_numbers(left: int | float, right: int | float) -> int:
+def _compare_numbers(left: float, right: float) -> int:
     if left != left or right != right:  # noqa: PLR0124 - NaN
         raise EvalError("NaN values cannot be ordered")
     if type(left) is float and type(right) is not float and INT_MIN <= right <= UINT_MAX:
         right = float(right)
     elif type(right) is float and type(left) is not float and INT_MIN <= left <= UINT_MAX:
         left = float(left)
-    return (left > right) - (left < right)
-
-
-def _compare_text(left: str, right: str) -> int:
-    return (left > right) - (left < right)
+    return int(left > right) - int(left < right)
 
 
 def less(left: Value, right: Value) -> bool:
@@ -287,7 +280,7 @@ def not_strictly_false(value: Value) -> bool:
 # --- declarations ---------------------------------------------------------------------------------------
 
 
-def _in_list_cost(args: Sequence[Value], result: Value) -> int:
+def _in_list_cost(args: Sequence[Value], _result: Value) -> int:
     return size_of(args[1])
 
 
@@ -313,11 +306,7 @@ def _operator(
     return FunctionDecl(name, (first, *overloads[1:]), bind, doc)
 
 
-_SCALARS: Final = (
-    ("int64", types.INT),
-    ("uint64", types.UINT),
-    ("double", types.DOUBLE),
-)
+_SCALARS: Final = (("double", types.DOUBLE), ("int64", types.INT), ("uint64", types.UINT))
 _COMPARED: Final = (
     ("bool", types.BOOL, types.BOOL),
     ("int64", types.INT, types.INT),
@@ -463,7 +452,7 @@ FUNCTIONS: Final = (
     ),
     _operator("_*_", multiply, *_arithmetic("multiply"), doc="the product", example="2 * 3 == 6"),
     _operator("_/_", divide, *_arithmetic("divide"), doc="the quotient", example="-7 / 2 == -3"),
-    _operator("_%_", modulo, *_arithmetic("modulo")[:2], doc="the rest", example="-7 % 2 == -1"),
+    _operator("_%_", modulo, *_arithmetic("modulo")[1:], doc="the rest", example="-7 % 2 == -1"),
     _operator(
         "-_",
         negate,

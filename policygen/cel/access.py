@@ -1,0 +1,112 @@
+"""Looking into values: fields, keys and indices (cel-go `interpreter/attributes.go`, `refQualify`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from policygen.cel.errors import EvalError
+from policygen.cel.values import (
+    NONE,
+    JSONPatchValue,
+    ObjectValue,
+    Optional,
+    Uint,
+    Value,
+    find,
+    type_name,
+)
+
+ABSENT: Final = object()
+_PATCH_DEFAULTS: Final = {"op": "", "path": "", "from": "", "value": None}
+_KEYS: Final = frozenset({str, int, Uint, float, bool})
+_GO_NAMES: Final = {
+    "bytes": "types.Bytes",
+    "null_type": "types.Null",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "optional_type": "*types.Optional",
+    "type": "*types.Type",
+    "list": "*types.baseList",
+    "map": "*types.baseMap",
+}
+
+
+def check_key(key: Value) -> None:
+    """Raise when a value is neither a key nor an index."""
+    if type(key) not in _KEYS:
+        name = type_name(key)
+        raise EvalError(f"invalid qualifier type: {_GO_NAMES.get(name, name)}")
+
+
+def key_text(key: Value) -> str:
+    """A key as error messages show it."""
+    if type(key) is bool:
+        return "true" if key else "false"
+    if type(key) is float:
+        return f"{key:.15g}"
+    return str(int(key)) if isinstance(key, int) else str(key)
+
+
+def get(target: Value, key: Value) -> Value:
+    """`target[key]`, `target.key`."""
+    found = lookup(target, key)
+    if found is not ABSENT:
+        return found
+    if type(target) is ObjectValue:
+        return None
+    if type(target) is JSONPatchValue and key in _PATCH_DEFAULTS:
+        return _PATCH_DEFAULTS[key]
+    if isinstance(target, list):
+        raise EvalError(f"index out of bounds: {key_text(key)}")
+    raise EvalError(f"no such key: {key_text(key)}")
+
+
+def lookup(target: Value, key: Value) -> Value:
+    """The value under a key, or `ABSENT`; an error when the key is of the wrong kind."""
+    check_key(key)
+    if isinstance(target, list):
+        index = list_index(key)
+        return target[index] if 0 <= index < len(target) else ABSENT
+    if isinstance(target, Mapping):
+        if type(key) is str:
+            try:
+                return target[key]
+            except KeyError:
+                return ABSENT
+        return find(target, key, ABSENT)
+    if type(target) is ObjectValue or type(target) is JSONPatchValue:
+        return target.fields.get(key, ABSENT)
+    return ABSENT
+
+
+def list_index(key: Value) -> int:
+    """An index from a number, which may be a uint or a whole double (cel-go `IndexOrError`)."""
+    kind = type(key)
+    if kind is int or kind is Uint:
+        return int(key)
+    if kind is float:
+        if key.is_integer():
+            return int(key)
+        raise EvalError(f"unsupported index value {key_text(key)} in list")
+    raise EvalError(f"unsupported index type '{type_name(key)}' in list")
+
+
+def is_present(target: Value, key: Value) -> bool:
+    """Whether `has(target.key)`."""
+    return lookup(target, key) is not ABSENT
+
+
+def optional_get(target: Value, key: Value) -> Optional:
+    """`target.?key`, `target[?key]`; the target may be an optional."""
+    if type(target) is Optional:
+        if target is NONE:
+            return NONE
+        target = target.value
+    found = lookup(target, key)
+    return NONE if found is ABSENT else Optional(found)
+
+
+def unwrap(value: Value) -> Any:
+    """What is in an optional, or the value itself."""
+    return value.value if type(value) is Optional else value

@@ -1,0 +1,52 @@
+"""Counts the cost of one evaluation as cel-go's observer does (`interpreter/runtimecost.go`).
+
+cel-go finds the arguments of a call on a stack of values that it has seen, by node id, and charges nothing
+for a call whose arguments are not there. That is kept here, because it shows in the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from policygen.cel.errors import CostLimitExceededError
+from policygen.cel.values import Value
+
+
+class Tracker:
+    """The cost so far, and the values seen."""
+
+    __slots__ = ("_stack", "cost", "limit")
+
+    def __init__(self, limit: int | None) -> None:
+        self.cost = 0
+        self.limit = limit
+        self._stack: list[tuple[int, Value]] = []
+
+    def push(self, node: int, value: Value) -> None:
+        """Keep a value that a node had; this is where the limit is looked at."""
+        self._stack.append((node, value))
+        if self.limit is not None and self.cost > self.limit:
+            raise CostLimitExceededError
+
+    def drop(self, *nodes: int) -> None:
+        """Forget the value of each node and what was seen after it."""
+        stack = self._stack
+        for node in nodes:
+            for index in range(len(stack) - 1, -1, -1):
+                if stack[index][0] == node:
+                    del stack[index:]
+                    break
+
+    def drop_args(self, nodes: Sequence[int]) -> list[Value] | None:
+        """The values of arguments, which are forgotten; None when one is not there."""
+        stack = self._stack
+        found: list[Value] = [None] * len(nodes)
+        for position in range(len(nodes) - 1, -1, -1):
+            for index in range(len(stack) - 1, -1, -1):
+                if stack[index][0] == nodes[position]:
+                    found[position] = stack[index][1]
+                    del stack[index:]
+                    break
+            else:
+                return None
+        return found
