@@ -5,8 +5,7 @@ Kubernetes `pkg/apis/core/validation/validation.go`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from policygen.admission.validation import content, metadata
 from policygen.admission.validation.field import FieldErrors, Object
@@ -192,23 +191,8 @@ def _spread(found: FieldErrors, constraint: Object, later: list[Object], path: s
         policy = constraint.get(field)
         if policy is not None and policy not in ("Honor", "Ignore"):
             found.unsupported(f"{path}.{field}", policy, ("Honor", "Ignore"))
-    if constraint.get("matchLabelKeys"):
-        _spread_keys(found, constraint, f"{path}.matchLabelKeys")
+    _label_keys(found, constraint, path)  # the strategy has merged the keys into the selector, from 1.34 on
     metadata.selector(found, constraint.get("labelSelector"), f"{path}.labelSelector")
-
-
-def _spread_keys(found: FieldErrors, constraint: Object, path: str) -> None:
-    selector: Mapping[str, Any] | None = constraint.get("labelSelector")
-    taken: set[Any] = set()
-    if selector is None:
-        found.forbidden(path, "must not be specified when labelSelector is not set")
-    else:
-        taken.update(selector.get("matchLabels") or ())
-        taken.update(item.get("key") for item in selector.get("matchExpressions") or ())
-    for index, key in enumerate(constraint["matchLabelKeys"]):
-        metadata.label_name(found, key, f"{path}[{index}]")
-        if key in taken:
-            found.invalid(f"{path}[{index}]", key, "exists in both matchLabelKeys and labelSelector")
 
 
 def gates(found: FieldErrors, given: list[Object], path: str) -> None:
