@@ -16,7 +16,7 @@ from policygen.compiler.resolve import resolve
 from policygen.compiler.spec_errors import read_spec
 from policygen.compiler.yaml import Mapping, Scalar, read_documents
 from policygen.diagnostics import Diagnostics, Source, Span, make
-from policygen.kube import versions
+from policygen.kube import validate, versions
 
 
 def load_model(paths: Sequence[Path], found: Diagnostics, kubernetes: str | None = None) -> Model:
@@ -64,8 +64,22 @@ def compile_model(model: Model, found: Diagnostics) -> Bundle:
     manifests += emit_rules(model, found)
     found.raise_if_errors()
     finished = finish(model, manifests)
+    _check_schema(model, finished, found)
+    found.raise_if_errors()
     _note_version(model, finished, found)
     return Bundle(model.name, model.kubernetes, finished, found.sorted())
+
+
+def _check_schema(model: Model, manifests: Sequence[Manifest], found: Diagnostics) -> None:
+    """No object leaves that the version would not even decode."""
+    for item in manifests:
+        for problem in validate.check(item.object, model.kubernetes):
+            found.error(
+                "not-in-version",
+                f"{item.kind} `{item.name}`: {problem.message}",
+                item.span,
+                help=[problem.help] if problem.help else [],
+            )
 
 
 def _note_version(model: Model, manifests: Sequence[Manifest], found: Diagnostics) -> None:
