@@ -52,7 +52,8 @@ class Subject:
     request: Mapping[str, Any]
     namespace: Mapping[str, Any] | None = None
     params: Any = None
-    authorizer: Any = None
+    authorizer: Mapping[str, Any] = field(default_factory=dict)
+    """The variables `authorizer` and `authorizer.requestResource`."""
 
 
 class Variables(Mapping[str, Any]):
@@ -113,7 +114,7 @@ class Round:
             "request": subject.request,
             "params": subject.params,
             "namespaceObject": subject.namespace,
-            "authorizer": subject.authorizer,
+            **subject.authorizer,
         }
         self.activation["variables"] = Variables(self.variables, self.activation, self.budget)
 
@@ -206,7 +207,12 @@ def in_version(obj: Object | None, kind: GroupVersionKind) -> Object | None:
 
 
 def subject_of(
-    attributes: Attributes, found: Match, *, namespace: Object | None, params: Any, authorizer: Any
+    attributes: Attributes,
+    found: Match,
+    *,
+    namespace: Object | None,
+    params: Any,
+    authorizer: Mapping[str, Any],
 ) -> Subject:
     """The subject of an invocation that matched as this resource and kind."""
     return Subject(

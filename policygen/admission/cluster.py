@@ -109,12 +109,29 @@ class Cluster:
         """The ValidatingAdmissionPolicies with their bindings."""
         return bind(self._policy_objects(), mutating=False)
 
-    def running(self, mutating: tuple[BoundPolicy, ...], validating: tuple[BoundPolicy, ...]) -> Cluster:
-        """The same server with just these policies, in this order (the server's own is not defined)."""
+    def running(
+        self,
+        mutating: tuple[BoundPolicy, ...],
+        validating: tuple[BoundPolicy, ...],
+        compiled: Mapping[str, CompiledPolicy] | None = None,
+    ) -> Cluster:
+        """The same server with just these policies, in this order (the server's own is not defined).
+
+        `compiled` replaces the compiled form of policies by name, for callers that watch expressions run.
+        """
         cluster = replace(self)
         cluster.__dict__["mutating_policies"] = mutating
         cluster.__dict__["validating_policies"] = validating
+        cluster.__dict__["_compiled"] = compiled or {}
         return cluster
+
+    @cached_property
+    def _compiled(self) -> Mapping[str, CompiledPolicy]:
+        return {}
+
+    def compiled(self, policy: Policy) -> CompiledPolicy:
+        """A policy with its expressions compiled for this server's version."""
+        return self._compiled.get(policy.name) or compile_policy(policy, self.version)
 
     def _policy_objects(self) -> Iterator[Object]:
         for kind in (*POLICY_KINDS, *BINDING_KINDS):

@@ -100,6 +100,7 @@ class Pass:
     """One pass over the mutating policies: what came of it."""
 
     explain: bool = False
+    is_again: bool = False
     failures: list[PolicyFailure] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
 
@@ -112,6 +113,8 @@ class Pass:
         self, policy: Policy, binding: Binding | None, kind: VerdictKind, detail: str = "", **more: Any
     ) -> None:
         """Note what a policy did."""
+        if self.is_again and kind in ("not-matched", "skipped"):
+            return  # said in the first pass
         name = binding.name if binding is not None else ""
         ignored = kind == "failed" and policy.failure_policy == "Ignore"
         self.verdicts.append(
@@ -352,4 +355,4 @@ class MutationRun:
                 raise patch.unknown_kind(self.found.kind)
             data = (obj, given.old_object, given.params, given.namespace, given.request)
             patched = patch.apply_configuration(value, data, obj, schema)
-        return patch.finish(patched, schema, self.requested, default=self.default)
+        return patch.finish(patched, schema, self.requested, with_defaults=self.default)

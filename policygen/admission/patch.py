@@ -28,7 +28,7 @@ from policygen.cel.values import (
     type_name,
 )
 from policygen.diagnostics import PolicygenError, make
-from policygen.kube import defaults
+from policygen.kube import custom, defaults
 from policygen.kube.decode_errors import DecodeError
 from policygen.kube.names import GroupVersionKind
 from policygen.kube.roundtrip import convert, round_trip_strict
@@ -72,14 +72,14 @@ def json_patch(value: Any, obj: Object, schema: KindSchema) -> Object:
     """
     operations = [_operation(item) for item in value]
     try:
-        patched = jsonpatch.apply(obj, operations)
+        patched: Any = jsonpatch.apply(obj, operations)
     except jsonpatch.TestFailedError:
         return obj
     except jsonpatch.PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from error
     except jsonpatch.PatchPanicError as error:
         raise panic(str(error)) from error
-    if patched is obj:
+    if not operations:
         return obj
     if not isinstance(patched, dict):
         raise internal_error("json: cannot unmarshal array into Go value of type map[string]interface {}")
@@ -93,7 +93,9 @@ def json_patch(value: Any, obj: Object, schema: KindSchema) -> Object:
         raise internal_error(error.message) from error
 
 
-def finish(obj: Object, schema: KindSchema, requested: GroupVersionKind, *, default: bool = True) -> Object:
+def finish(
+    obj: Object, schema: KindSchema, requested: GroupVersionKind, *, with_defaults: bool = True
+) -> Object:
     """A patched object through its typed struct and API defaulting, as after every mutation.
 
     A built-in kind that matched in another version than the client sent does not convert back: the server
@@ -108,7 +110,9 @@ def finish(obj: Object, schema: KindSchema, requested: GroupVersionKind, *, defa
         raise MutationError(
             f"converting ({version}.{schema.kind}) to ({requested.version}.{schema.kind}): unknown conversion"
         )
-    return defaults.apply(typed, schema) if default else typed
+    if not with_defaults:
+        return typed
+    return defaults.apply(typed, schema) if schema.builtin else custom.default(typed, schema)
 
 
 def internal_error(text: str) -> Denied:

@@ -21,7 +21,7 @@ from policygen.admission.dispatcher import Pass, Reinvocation
 from policygen.admission.outcome import Denied, Outcome, Verdict
 from policygen.admission.request import AdmissionRequest, Object
 from policygen.admission.validation import registry
-from policygen.kube import defaults
+from policygen.kube import custom, defaults, strategy
 from policygen.kube.decode_errors import DecodeError
 from policygen.kube.roundtrip import round_trip, round_trip_strict
 from policygen.kube.schema import KindSchema
@@ -52,6 +52,9 @@ _MODULES: Final = {
     "RuntimeClass": "runtime_class",
     "ResourceQuota": "resource_quota",
 }
+
+PLUGINS: Final = frozenset(_MODULES)
+"""The names of all in-tree plugins that can be switched on."""
 
 _SUCCESS: Final = {"CREATE": 201}
 
@@ -123,7 +126,7 @@ class _Chain:
                 if changed is not None:
                     attributes = attributes.with_object(changed)
         self.seen = attributes.object
-        current = Pass(self.explain)
+        current = Pass(self.explain, attributes.is_reinvocation)
         try:
             obj = dispatcher.dispatch(attributes, self.cluster, again, current)
         finally:
@@ -133,7 +136,16 @@ class _Chain:
 
     def _strategy(self, attributes: Attributes) -> Attributes:
         """What the registry does between the two halves of admission: fill in, then judge, the object."""
-        if self.cluster.validate_objects and attributes.object is not None:
+        obj, schema = attributes.object, self.cluster.schema(attributes.kind)
+        if obj is not None and schema is not None:
+            old = attributes.old_object
+            if attributes.operation == "CREATE":
+                obj = strategy.prepare_for_create(obj, schema)
+            elif old is not None:
+                obj = strategy.prepare_for_update(obj, old, schema, attributes.subresource)
+            attributes = attributes.with_object(obj)
+            self.seen = obj
+        if self.cluster.validate_objects and obj is not None:
             registry.check(attributes, self.cluster)
         return attributes
 
@@ -177,17 +189,27 @@ def decode(cluster: Cluster, request: AdmissionRequest) -> AdmissionRequest:
 
 def _decoded(obj: Object, schema: KindSchema) -> Object:
     try:
-        typed = round_trip_strict(obj, schema)
+        if schema.builtin:
+            return defaults.apply(round_trip_strict(obj, schema), schema)
+        decoded = custom.decode(obj, schema)
     except DecodeError as error:
-        version = schema.api_version.rpartition("/")[2]
-        text = f'{schema.kind} in version "{version}" cannot be handled as a {schema.kind}: {error.message}'
-        raise Denied(400, "BadRequest", text) from error
-    return defaults.apply(typed, schema)
+        raise _not_decoded(schema, error.message) from error
+    if decoded.unknown:
+        listed = ", ".join(f'unknown field "{path}"' for path in decoded.unknown)
+        raise _not_decoded(schema, f"strict decoding error: {listed}")
+    return decoded.value
+
+
+def _not_decoded(schema: KindSchema, says: str) -> Denied:
+    version = schema.api_version.rpartition("/")[2]
+    text = f'{schema.kind} in version "{version}" cannot be handled as a {schema.kind}: {says}'
+    return Denied(400, "BadRequest", text)
 
 
 def _stored(obj: Object, schema: KindSchema) -> Object:
     try:
-        typed = round_trip(obj, schema)
+        if schema.builtin:
+            return defaults.apply(round_trip(obj, schema), schema)
+        return custom.decode(obj, schema).value
     except DecodeError as error:
         raise Denied(500, "InternalError", f"Internal error occurred: {error.message}") from error
-    return defaults.apply(typed, schema)

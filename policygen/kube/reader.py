@@ -121,6 +121,25 @@ def read_stream(stream: BinaryIO, name: str, found: Diagnostics | None = None) -
                 _report(diagnostic, found)
 
 
+@dataclass(frozen=True, slots=True)
+class RawDocument:
+    """One document of a stream before it is parsed: what can be handed to another process."""
+
+    data: bytes
+    name: str
+    line: int
+
+    def parse(self) -> list[Document]:
+        """Its objects; `PolicygenError` when it is faulty."""
+        return list(_objects(self.data, self.name, self.line))
+
+
+def split_stream(stream: BinaryIO, name: str, found: Diagnostics | None = None) -> Iterator[RawDocument]:
+    """The documents of a stream, in order, without parsing them."""
+    for data, line in _documents(stream, name, found):
+        yield RawDocument(data, name, line)
+
+
 def load(text: str, name: str = "<input>") -> Any:
     """The value of one document, whatever it is; None when it is empty."""
     return _value(text, name, 1)
@@ -138,30 +157,32 @@ def _documents(stream: BinaryIO, name: str, found: Diagnostics | None) -> Iterat
     line = 1
     if buffer.lstrip()[:1] == b"{":
         buffer, line = yield from _json_documents(stream, buffer)
+    start = 0
     ended = not buffer
-    while buffer or not ended:
-        match = _SEPARATOR.search(buffer)
+    while start < len(buffer) or not ended:
+        match = _SEPARATOR.search(buffer, start)
         # A separator at the very end of the buffer may go on in the next chunk.
         if match is None or (match.end() == len(buffer) and not ended):
-            more = stream.read(_CHUNK)
-            ended = not more
-            buffer += more
-            if ended and match is None:
-                yield buffer, line
-                return
-            if len(buffer) > MAX_DOCUMENT + _CHUNK and match is None:
+            if match is None and len(buffer) - start > MAX_DOCUMENT:
                 _report(_too_large(name, line), found)
                 return
+            if ended:
+                yield buffer[start:], line
+                return
+            more = stream.read(_CHUNK)
+            ended = not more
+            buffer = buffer[start:] + more
+            start = 0
             continue
-        if match.start() > 0:
-            yield buffer[: match.start()], line
+        if match.start() > start:
+            yield buffer[start : match.start()], line
+        line += buffer.count(b"\n", start, match.end())
+        start = match.end()
         extra = match[1].strip()
-        line += buffer.count(b"\n", 0, match.end())
         if extra and not extra.startswith(b"#"):
             shown = extra.decode("utf-8", "replace")
             message = f"invalid document separator: `{shown}` stands behind `---`"
             _report(make("error", "manifest-syntax", message, _at_line(name, line - 1)), found)
-        buffer = buffer[match.end() :]
 
 
 def _json_documents(stream: BinaryIO, buffer: bytes) -> Generator[tuple[bytes, int], None, tuple[bytes, int]]:

@@ -1,0 +1,76 @@
+"""Spread work over processes, with results in order and a bounded number of items in flight."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import cycle
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def map_ordered(
+    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[Iterator[Result]]:
+    """The results of `work` on each item, in the order of the items.
+
+    With one job nothing is started. With more, each process has one item at a time, so that neither side
+    waits for the other with full pipes, and a long stream is never held in memory.
+    """
+    if jobs == 1:
+        yield map(work, items)
+        return
+    started: list[tuple[Connection, BaseProcess]] = []
+    context = multiprocessing.get_context()
+    try:
+        for _ in range(jobs):
+            ours, theirs = multiprocessing.Pipe()
+            process: BaseProcess = context.Process(target=_serve, args=(work, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            started.append((ours, process))
+        yield _collect([connection for connection, _ in started], iter(items))
+    finally:
+        for connection, process in started:
+            connection.close()
+            process.join(timeout=5)
+            if process.is_alive():
+                process.terminate()
+
+
+def _collect(connections: list[Connection], items: Iterator[Item]) -> Iterator[Result]:
+    busy = 0
+    for connection in connections:
+        item = next(items, None)
+        if item is None:
+            break
+        connection.send(item)
+        busy += 1
+    if busy == 0:
+        return
+    for connection in cycle(connections[:busy]):
+        result = connection.recv()
+        item = next(items, None)
+        if item is not None:
+            connection.send(item)
+        else:
+            busy -= 1
+        yield result
+        if busy <= 0:
+            return
+
+
+def _serve(work: Callable[[Item], Result], connection: Connection) -> None:
+    """Answer items until the other side hangs up."""
+    while True:
+        try:
+            item = connection.recv()
+        except (EOFError, OSError, KeyboardInterrupt):
+            return
+        connection.send(work(item))
