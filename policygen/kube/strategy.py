@@ -51,9 +51,9 @@ def prepare_for_update(new: Object, old: Object, schema: KindSchema, subresource
             kept = {key: item for key, item in old["spec"].items() if key != "ephemeralContainers"}
             if "ephemeralContainers" in spec:
                 kept["ephemeralContainers"] = spec["ephemeralContainers"]
-            return old | {"metadata": new["metadata"], "spec": kept}
+            return old | {"spec": kept}
         case "resize":
-            return old | {"metadata": new["metadata"], "spec": _resized(new["spec"], old["spec"])}
+            return old | {"spec": _resized(new["spec"], old["spec"])}
         case _:
             return new
 
@@ -204,7 +204,9 @@ def _create_job(job: Object, uid: str) -> Object:
         "selector": selector | {"matchLabels": chosen},
         "template": template | {"metadata": metadata | {"labels": labels}},
     }
-    return job | {"spec": spec | changes}
+    job = job | {"spec": spec | changes}
+    # What is stored is decoded once more, and API defaulting gives a Job without labels its template's.
+    return job if job["metadata"].get("labels") else job | {"metadata": job["metadata"] | {"labels": labels}}
 
 
 def _create_namespace(namespace: Object, _: str) -> Object:
