@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-from policygen.admission.policy import BINDING_KINDS, GROUP, POLICY_KINDS, BoundPolicy, bind
+from policygen.admission.compilation import CompiledPolicy, compile_policy
+from policygen.admission.policy import BINDING_KINDS, GROUP, POLICY_KINDS, BoundPolicy, Policy, bind
 from policygen.admission.request import Object
 from policygen.kube import catalog, names
 from policygen.kube.crd import schemas_from_crd
@@ -113,25 +114,25 @@ class Cluster:
         self,
         mutating: tuple[BoundPolicy, ...],
         validating: tuple[BoundPolicy, ...],
-        compiled: Mapping[str, CompiledPolicy] | None = None,
+        compiled: Iterable[CompiledPolicy] = (),
     ) -> Cluster:
         """The same server with just these policies, in this order (the server's own is not defined).
 
-        `compiled` replaces the compiled form of policies by name, for callers that watch expressions run.
+        `compiled` replaces the compiled forms of policies, for callers that watch expressions run.
         """
         cluster = replace(self)
         cluster.__dict__["mutating_policies"] = mutating
         cluster.__dict__["validating_policies"] = validating
-        cluster.__dict__["_compiled"] = compiled or {}
+        cluster.__dict__["_compiled"] = {(each.policy.mutating, each.policy.name): each for each in compiled}
         return cluster
 
     @cached_property
-    def _compiled(self) -> Mapping[str, CompiledPolicy]:
+    def _compiled(self) -> Mapping[tuple[bool, str], CompiledPolicy]:
         return {}
 
     def compiled(self, policy: Policy) -> CompiledPolicy:
         """A policy with its expressions compiled for this server's version."""
-        return self._compiled.get(policy.name) or compile_policy(policy, self.version)
+        return self._compiled.get((policy.mutating, policy.name)) or compile_policy(policy, self.version)
 
     def _policy_objects(self) -> Iterator[Object]:
         for kind in (*POLICY_KINDS, *BINDING_KINDS):

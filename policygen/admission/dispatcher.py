@@ -32,7 +32,7 @@ from policygen.admission.activation import (
 from policygen.admission.attributes import Attributes
 from policygen.admission.authorizer import authorizer_for
 from policygen.admission.cluster import Cluster
-from policygen.admission.compilation import CompiledPolicy, Expression, compile_policy
+from policygen.admission.compilation import CompiledPolicy, Expression
 from policygen.admission.conditions import check_conditions
 from policygen.admission.matching import Match, MatchError, NoMatch, is_exempt, match
 from policygen.admission.outcome import Denied, Verdict, VerdictKind
@@ -215,7 +215,7 @@ def _run(
     authorizer = authorizer_for(attributes, cluster)
     dirty = False
     for invocation in invocations:
-        compiled = compile_policy(invocation.policy, cluster.version)
+        compiled = cluster.compiled(invocation.policy)
         subject = subject_of(
             attributes, invocation.found, namespace=namespace, params=invocation.param, authorizer=authorizer
         )

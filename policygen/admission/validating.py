@@ -15,7 +15,7 @@ from policygen.admission.activation import ExpressionError, Round, Subject, show
 from policygen.admission.attributes import Attributes
 from policygen.admission.authorizer import authorizer_for
 from policygen.admission.cluster import Cluster
-from policygen.admission.compilation import CompiledPolicy, compile_policy
+from policygen.admission.compilation import CompiledPolicy
 from policygen.admission.conditions import check_conditions
 from policygen.admission.dispatcher import Invocation, Pass, choose, request_namespace
 from policygen.admission.matching import is_exempt
@@ -81,7 +81,7 @@ def dispatch(attributes: Attributes, cluster: Cluster, current: Pass) -> None:
         authorizer = authorizer_for(attributes, cluster)
         annotations: dict[str, dict[str, list[str]]] = {}
         for invocation in invocations:
-            compiled = compile_policy(invocation.policy, cluster.version)
+            compiled = cluster.compiled(invocation.policy)
             subject = subject_of(
                 attributes,
                 invocation.found,
