@@ -60,6 +60,10 @@ class Catalog:
         """Every (apiVersion, kind), sorted."""
         return tuple(sorted(_split(name) for name in self._kinds))
 
+    def types(self) -> tuple[str, ...]:
+        """The names of the Go types that this version has, sorted."""
+        return tuple(sorted(self._types))
+
     def api_versions(self, kind: str) -> tuple[str, ...]:
         """The apiVersions in which this version has a kind."""
         return tuple(api_version for api_version, name in self.kinds() if name == kind)

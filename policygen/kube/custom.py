@@ -1,7 +1,7 @@
 """Custom resources as the API server decodes and judges them: pruning, defaults, validation by their schema.
 
 Follows apiextensions-apiserver `apiserver/schema/{pruning,defaulting,listtype}` and `apiserver/validation`,
-whose texts come from kube-openapi `validation/errors`. Rules in CEL (`x-kubernetes-validations`) are found here
+whose texts come from kube-openapi `validation/errors`. CEL rules (`x-kubernetes-validations`) are found here
 and evaluated by those who know CEL.
 """
 

@@ -7,7 +7,6 @@ error and reports the first; undeclared fields are reported together, after all 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
@@ -54,26 +53,22 @@ def conversion_error(value: Any, schema: KindSchema) -> DecodeError:
 
 
 def number_text(value: float) -> str:
-    """A number as Go's encoder writes it."""
+    """A number as Go's encoder writes it: the shortest digits, with an exponent only far from 1."""
     if isinstance(value, int):
         return str(value)
-    size = abs(value)
-    if value.is_integer() and size < 1e21:
-        from policygen.kube.yaml11 import json_number
-
-        whole = json_number(value)
-        if isinstance(whole, int):
-            return str(whole)
-    if size != 0 and (size < 1e-6 or size >= 1e21):
-        mantissa, _, exponent = repr(value).partition("e")
-        if exponent:
-            power = int(exponent)
-            shown = f"e-{-power}" if power < 0 else f"e+{power}"
-            return mantissa.removesuffix(".0") + shown
     text = repr(value)
-    if "e" in text:
-        return f"{value:.{max(0, -math.floor(math.log10(size)) + 16)}f}".rstrip("0").rstrip(".")
-    return text.removesuffix(".0")
+    mantissa, _, exponent = text.partition("e")
+    power = int(exponent or 0)
+    if not exponent:
+        return text.removesuffix(".0")
+    if power < -6 or power >= 21:
+        return f"{mantissa.removesuffix('.0')}e{power:+d}"
+    sign = "-" if mantissa.startswith("-") else ""
+    before, _, after = mantissa.lstrip("-").partition(".")
+    if power < 0:
+        return f"{sign}0.{'0' * (-power - 1)}{before}{after.removesuffix('0')}"
+    digits = (before + after).removesuffix("0") if after == "0" else before + after
+    return sign + digits.ljust(power + 1, "0")
 
 
 def type_text(node: Node) -> str:

@@ -38,6 +38,24 @@ _DEVICE_REQUEST: Final[tuple[Rule, ...]] = (
 )
 _WEBHOOK: Final[tuple[Rule, ...]] = (("failurePolicy", "Fail"), *_ALL_SELECTED, ("timeoutSeconds", 10))
 
+_POLICY_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
+_ADMISSION: Final[tuple[tuple[str, str, tuple[Rule, ...]], ...]] = (
+    *((version, "MutatingAdmissionPolicySpec", (("failurePolicy", "Fail"),)) for version in _POLICY_VERSIONS),
+    *(
+        (version, "ValidatingAdmissionPolicySpec", (("failurePolicy", "Fail"),))
+        for version in _POLICY_VERSIONS
+    ),
+    *((version, "MatchResources", _ALL_SELECTED) for version in _POLICY_VERSIONS),
+    *((version, "NamedRuleWithOperations", (("scope", "*"),)) for version in _POLICY_VERSIONS),
+    ("v1", "RuleWithOperations", (("scope", "*"),)),
+    *(
+        (version, "MutatingWebhook", (*_WEBHOOK, ("reinvocationPolicy", "Never")))
+        for version in ("v1", "v1beta1")
+    ),
+    *((version, "ValidatingWebhook", _WEBHOOK) for version in ("v1", "v1beta1")),
+    *((version, "ServiceReference", (("port", 443),)) for version in ("v1", "v1beta1")),
+)
+
 TABLE: Final[Mapping[str, tuple[Rule, ...]]] = {
     # pods
     "core/v1.Pod": (default_rules.pod_requests, default_rules.pod_service_links, default_rules.host_ports),
@@ -165,20 +183,7 @@ TABLE: Final[Mapping[str, tuple[Rule, ...]]] = {
     "resource/v1beta1.DeviceSubRequest": _DEVICE_REQUEST,
     "resource/v1beta1.DeviceToleration": (("operator", "Equal"),),
     # admission
-    **{
-        f"admissionregistration/{version}.{name}": rules
-        for version in ("v1", "v1beta1", "v1alpha1")
-        for name, rules in {
-            "MutatingAdmissionPolicySpec": (("failurePolicy", "Fail"),),
-            "ValidatingAdmissionPolicySpec": (("failurePolicy", "Fail"),),
-            "MatchResources": _ALL_SELECTED,
-            "NamedRuleWithOperations": (("scope", "*"),),
-            "RuleWithOperations": (("scope", "*"),),
-            "MutatingWebhook": (*_WEBHOOK, ("reinvocationPolicy", "Never")),
-            "ValidatingWebhook": _WEBHOOK,
-            "ServiceReference": (("port", 443),),
-        }.items()
-    },
+    **{f"admissionregistration/{version}.{name}": rules for version, name, rules in _ADMISSION},
 }
 """The rules by type. `("field", value)` fills an absent field; functions return what they change."""
 

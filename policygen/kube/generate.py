@@ -210,8 +210,7 @@ def _changed_fields(known: dict[str, str] | None, base: _Json | None, other: _Js
     required = other.get("required", ())
     if known is None or base is None:
         for key, schema in properties.items():
-            if key not in ("apiVersion", "kind") or "x-kubernetes-group-version-kind" not in other:
-                changed[key] = _text(_guess(schema, key in required))
+            changed[key] = _text(_guess(schema, key in required))
         return changed if known is None else {}
     before = base.get("properties", {})
     for key in known:

@@ -130,7 +130,7 @@ class _Constructor:
                     merged.update(out)
                     continue
                 key = key_text(key_node)
-            elif tag is _TEXT:
+            elif tag is _TEXT and type(key_node) is ScalarNode:
                 key = text
             else:
                 key = key_text(key_node)
