@@ -122,8 +122,25 @@ def join(items: Sequence[Value], separator: str = "") -> str:
     """Texts one after the other with a separator between them."""
     for item in items:
         if type(item) is not str:
-            raise EvalError(f"type conversion error from '{type_name(item)}' to 'string'")
+            raise _no_text(item)
     return separator.join(items)
+
+
+_NO_TEXT: Final = {
+    "int": "unsupported type conversion from 'int' to string",
+    "uint": "unsupported type conversion from 'uint' to string",
+    "double": "type conversion error from Double to 'string'",
+    "bool": "type conversion error from bool to 'string'",
+    "bytes": "type conversion error from Bytes to 'string'",
+    "list": "type conversion error from list to 'string'",
+    "map": "type conversion error from map to 'string'",
+}
+
+
+def _no_text(item: Value) -> EvalError:
+    """A list whose first element is a text, and a later one is not (cel-go's `ConvertToNative`)."""
+    name = type_name(item)
+    return EvalError(_NO_TEXT.get(name, f"type conversion error from '{name}' to 'string'"))
 
 
 def _twice_cost(args: Sequence[Value], _result: Value) -> int:
