@@ -7,10 +7,10 @@ the type is one that the server's declarations can say, else as `dyn`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from policygen.admission.policy import NamedExpression, Policy
 from policygen.cel import types
@@ -52,9 +52,18 @@ class CompiledPolicy:
                     yield expression
 
 
+Maker: TypeAlias = Callable[[str, Env], Program]
+"""Text and environment → program, or `CompileError`."""
+
+
 @lru_cache(maxsize=1024)
 def compile_policy(policy: Policy, version: str) -> CompiledPolicy:
     """Compile a stored policy for a server of this version. Kept: the same policy object compiles once."""
+    return compile_with(policy, version, compile_program)
+
+
+def compile_with(policy: Policy, version: str, make: Maker) -> CompiledPolicy:
+    """The same with programs of the caller's making."""
     has_params = policy.param_kind is not None
 
     def environment(*, patch_types: bool = False, authorizer: bool = True) -> Env:
@@ -66,7 +75,7 @@ def compile_policy(policy: Policy, version: str) -> CompiledPolicy:
     declared: dict[str, types.Type] = {}
     plain = environment()
     for variable in policy.variables:
-        compiled, result = _compile(variable, plain.with_variables(declared))
+        compiled, result = _compile(variable, make, plain.with_variables(declared))
         variables.append(compiled)
         declared[variable.name] = types.DYN if result is None else _declarable(result)
     env = plain.with_variables(declared)
@@ -75,35 +84,38 @@ def compile_policy(policy: Policy, version: str) -> CompiledPolicy:
     return CompiledPolicy(
         policy=policy,
         variables=tuple(variables),
-        conditions=tuple(_checked(item, env, ("bool",)) for item in policy.conditions),
+        conditions=tuple(_checked(item, make, env, ("bool",)) for item in policy.conditions),
         mutations=tuple(
-            _checked(NamedExpression("", item.expression), patch_env, (_RETURNS[item.patch_type],))
+            _checked(NamedExpression("", item.expression), make, patch_env, (_RETURNS[item.patch_type],))
             for item in policy.mutations
         ),
         validations=tuple(
-            _checked(NamedExpression("", item.expression), env, ("bool",)) for item in policy.validations
+            _checked(NamedExpression("", item.expression), make, env, ("bool",))
+            for item in policy.validations
         ),
         messages=tuple(
-            _checked(NamedExpression("", item.message_expression), message_env, ("string",))
+            _checked(NamedExpression("", item.message_expression), make, message_env, ("string",))
             if item.message_expression
             else None
             for item in policy.validations
         ),
-        audit_annotations=tuple(_checked(item, env, ("string", "null")) for item in policy.audit_annotations),
+        audit_annotations=tuple(
+            _checked(item, make, env, ("string", "null")) for item in policy.audit_annotations
+        ),
     )
 
 
-def _compile(source: NamedExpression, env: Env) -> tuple[Expression, types.Type | None]:
+def _compile(source: NamedExpression, make: Maker, env: Env) -> tuple[Expression, types.Type | None]:
     try:
-        program = compile_program(source.expression, env)
+        program = make(source.expression, env)
     except CompileError as error:
         return Expression(source.name, source.expression, None, error.server_text), None
     return Expression(source.name, source.expression, program), program.result_type
 
 
-def _checked(source: NamedExpression, env: Env, allowed: tuple[str, ...]) -> Expression:
+def _checked(source: NamedExpression, make: Maker, env: Env, allowed: tuple[str, ...]) -> Expression:
     """Compile an expression that must have one of these types, exactly: `dyn` is none of them."""
-    compiled, result = _compile(source, env)
+    compiled, result = _compile(source, make, env)
     if result is None or str(result) in allowed:
         return compiled
     if len(allowed) == 1:
