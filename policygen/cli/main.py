@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "init": "Write a first spec, its schema and fixtures.",
     "build": "Compile specs into Kubernetes manifests.",
     "schema": "Print the JSON Schema of the spec language.",
+    "verify": "Prove that policies do what was meant.",
     "run": "Show what the API server does with objects under policies.",
 }
 """Command -> one line of help. `policygen.cli.commands.<command>` holds a click command named `command`."""

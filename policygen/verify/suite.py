@@ -11,6 +11,7 @@ from policygen.admission.request import Operation, UserInfo
 from policygen.diagnostics import Diagnostics, Span, suggestion
 from policygen.kube import reader
 from policygen.kube.catalog import SUPPORTED
+from policygen.kube.names import CLUSTER_SCOPED
 from policygen.kube.reader import Document
 from policygen.verify import paths
 from policygen.verify.shape import Check
@@ -93,7 +94,15 @@ class Suite:
     plugins: tuple[str, ...]
     cost_share: int
     cases: tuple[Case, ...]
+    namespace: str | None
+    """Namespace of objects that name none."""
     document: Document = field(compare=False, repr=False)
+
+    def placed(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """A fixture in the suite's namespace, unless it has one of its own or cannot have any."""
+        if str(obj.get("kind")) in CLUSTER_SCOPED:
+            return obj
+        return _in_namespace(obj, self.namespace, forced=False) or obj
 
 
 def load(path: Path, found: Diagnostics) -> Suite | None:
@@ -146,6 +155,7 @@ class _Loader:
             plugins=tuple(value.get("plugins", ())),
             cost_share=(value.get("limits") or {}).get("cost", 50),
             cases=cases,
+            namespace=value.get("namespace"),
             document=self.document,
         )
 

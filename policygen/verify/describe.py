@@ -1,0 +1,24 @@
+"""Which object would reach a policy that none of the objects at hand reaches, in plain words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from policygen.verify.facts import PolicyFacts
+from policygen.verify.world import World
+
+
+def describe(world: World, facts: PolicyFacts) -> str:
+    """What keeps the objects from the policy, most common reason first, and what it matches."""
+    reasons: Counter[str] = Counter()
+    for outcome in world.outcomes:
+        for verdict in outcome.verdicts:
+            if verdict.policy == facts.name and verdict.mutating == facts.policy.mutating:
+                reasons[f"{verdict.kind}: {verdict.detail}" if verdict.detail else verdict.kind] += 1
+    lines = [f"{count} of {len(world.trials)} objects are {text}" for text, count in reasons.most_common(4)]
+    wanted = []
+    for rule in facts.policy.match.rules:
+        resources = ", ".join(sorted(resource for resource, _ in rule.resources))
+        wanted.append(f"{'/'.join(sorted(rule.operations))} of {resources}")
+    wanted += [f"`{item.name}`: {' '.join(item.text.split())}" for item in facts.of("condition")]
+    return "\n".join([*lines, "it applies to:", *(f"- {text}" for text in wanted)])

@@ -1,0 +1,33 @@
+"""The API server of the target version accepts every manifest, in its own words where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policygen.admission.server import admit
+from policygen.diagnostics import make
+from policygen.verify.report import Finding, PropertyResult
+from policygen.verify.world import World, create
+
+NAME = "accepted by the server"
+
+
+def check(world: World) -> PropertyResult:
+    """Create each manifest, in the bundle's order, on a server that has none of the others' policies."""
+    findings = tuple(_refusals(world))
+    return PropertyResult(NAME, world.subject.version, len(world.subject.manifests), findings)
+
+
+def _refusals(world: World) -> Iterator[Finding]:
+    for located in world.subject.manifests:
+        outcome = admit(world.bare, create(located.value, located.title).request)
+        if outcome.allowed:
+            continue
+        diagnostic = make(
+            "error",
+            "verify-not-accepted",
+            f"the API server refuses `{located.title}`",
+            located.span,
+            notes=[f"the API server of {world.subject.version} would say: {outcome.message}"],
+        )
+        yield Finding(diagnostic, located.name, located.value)

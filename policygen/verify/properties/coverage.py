@@ -1,0 +1,97 @@
+"""No rule, condition, branch or mutation is unreached by the objects at hand: what never ran is not proven.
+
+A rule that never applies proves nothing, however green the run. A condition must have been true and false,
+a mutation must have changed something, each arm of a conditional must have been taken, a validation must
+have held and failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policygen.admission.server import admit
+from policygen.diagnostics import Diagnostic, make
+from policygen.verify.describe import describe
+from policygen.verify.facts import Known, PolicyFacts
+from policygen.verify.report import Finding, PropertyResult
+from policygen.verify.watch import Branch, Watch
+from policygen.verify.world import World
+
+NAME = "everything reached"
+
+
+def check(world: World) -> PropertyResult:
+    """One finding per policy that never applies, and per part of the others that is not reached."""
+    watch = Watch()
+    watched = watch.cluster(world.cluster)
+    for trial in world.trials:
+        admit(watched, trial.request)
+    parts = sum(len(facts.expressions) for facts in world.facts)
+    findings = tuple(finding for facts in world.facts for finding in _of(world, facts, watch))
+    return PropertyResult(NAME, world.subject.version, parts, findings)
+
+
+def _of(world: World, facts: PolicyFacts, watch: Watch) -> Iterator[Finding]:
+    rule = world.subject.rule_of(facts.name)
+    if not facts.bound:
+        text = f"`{facts.name}` has no binding, so it does nothing"
+        yield _finding(world, facts, (), text, "", code_help="add a binding that names it in `policyName`")
+        return
+    if not world.applied_to(facts.name):
+        why = describe(world, facts)
+        yield _finding(world, facts, (), f"`{rule}` applies to none of the objects: it is not tested", why)
+        return
+    for known in facts.expressions:
+        seen = watch.of(facts.policy, known.text)
+        for text in _unseen(known, seen.values):
+            yield _finding(world, facts, known.place, f"`{rule}`: {text}", _shown(known))
+        for branch in seen.branches:
+            if branch.number not in seen.taken and seen.values:
+                yield _finding(
+                    world, facts, known.place, f"`{rule}`: {_untaken(known, branch)}", _shown(known)
+                )
+
+
+def _unseen(known: Known, values: set[str]) -> Iterator[str]:
+    title = f"{known.part} `{known.name}`" if known.name else f"a {known.part}"
+    if not values:
+        yield f"{title} is never evaluated"
+        return
+    if known.part in ("condition", "validation"):
+        for value in ("true", "false"):
+            if value not in values:
+                yield f"{title} is never {value}"
+    if known.part == "mutation" and "value" not in values:
+        yield f"{title} never changes anything"
+
+
+def _untaken(known: Known, branch: Branch) -> str:
+    line = known.text.count("\n", 0, branch.offset) + 1
+    test = known.text[branch.offset :].split("\n", 1)[0].split("?", 1)[0].strip()
+    word = "true" if branch.arm else "false"
+    where = f" (line {line} of the {known.part})" if "\n" in known.text.strip() else ""
+    return f"no object makes `{test}` {word}{where}"
+
+
+def _shown(known: Known) -> str:
+    return f"the expression:\n{known.text.strip()}"
+
+
+def _finding(
+    world: World,
+    facts: PolicyFacts,
+    place: tuple[str | int, ...],
+    message: str,
+    note: str,
+    *,
+    code_help: str = "add a fixture or a case that reaches it",
+) -> Finding:
+    diagnostic: Diagnostic = make(
+        "error",
+        "verify-unreached",
+        message,
+        world.subject.span_of(facts.name, place),
+        notes=[note] if note else [],
+        help=[code_help],
+    )
+    return Finding(diagnostic, facts.name)

@@ -1,0 +1,41 @@
+"""The manifests on disk are what their spec compiles to."""
+
+from __future__ import annotations
+
+from policygen.compiler.layout import OUTPUT
+from policygen.compiler.output import compare, render_files
+from policygen.diagnostics import make
+from policygen.verify.report import Finding, PropertyResult
+from policygen.verify.world import World
+
+NAME = "manifests are up to date"
+
+_WORDS = {
+    "missing": "is missing: the spec compiles to it",
+    "differs": "is not what the spec compiles to",
+    "stale": "is a left-over: the spec does not compile to it",
+}
+
+
+def check(world: World) -> PropertyResult:
+    """One finding per file that differs. A spec whose manifests are not kept beside it is not looked at."""
+    subject = world.subject
+    checked = 0
+    findings = []
+    for bundle, files in zip(subject.bundles, subject.specs, strict=True):
+        directory = files[0].parent / OUTPUT
+        if subject.overridden or not directory.is_dir():
+            continue
+        rendered = render_files(bundle)
+        checked += len(rendered)
+        for difference in compare(directory, rendered):
+            diagnostic = make(
+                "error",
+                "verify-drift",
+                f"`{difference.path}` {_WORDS[difference.how]}",
+                bundle.manifests[0].span if bundle.manifests else None,
+                help=[f"run `policygen build {files[0].parent}` and commit the result"],
+            )
+            findings.append(Finding(diagnostic))
+    skipped = "" if checked else "no manifests beside the spec"
+    return PropertyResult(NAME, subject.version, checked, tuple(findings), skipped=skipped)

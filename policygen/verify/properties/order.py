@@ -1,0 +1,169 @@
+"""The result does not depend on the order of policies, which the server does not define.
+
+Tried are all pairs in which one policy writes what the other reads or writes, alone and in both orders, and
+the permutations of larger groups that meet each other, up to a bound. Lists in which order means nothing
+(tolerations, volumes, …) are compared without it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import combinations, islice, permutations
+from typing import Any, Final
+
+from policygen.admission.cluster import Cluster
+from policygen.admission.outcome import Outcome
+from policygen.admission.policy import BoundPolicy
+from policygen.admission.server import admit
+from policygen.diagnostics import Label, make
+from policygen.merge.diff import Change, diff
+from policygen.verify import analysis
+from policygen.verify.expect import show_changes
+from policygen.verify.facts import PolicyFacts
+from policygen.verify.report import Finding, PropertyResult
+from policygen.verify.shrink import shrink
+from policygen.verify.world import Trial, World, example
+
+NAME = "order-independent"
+MAX_PERMUTATIONS: Final = 24
+"""Orders tried of one group of policies that meet each other."""
+
+_UNORDERED: Final = frozenset(
+    {
+        "claims",
+        "imagePullSecrets",
+        "matchExpressions",
+        "ports",
+        "preferredDuringSchedulingIgnoredDuringExecution",
+        "resourceClaims",
+        "schedulingGates",
+        "tolerations",
+        "topologySpreadConstraints",
+        "volumeMounts",
+        "volumes",
+    }
+)
+"""Lists in which the order of items means nothing to Kubernetes."""
+
+
+def check(world: World) -> PropertyResult:
+    """One finding per pair, or per group whose pairs are all sound."""
+    facts = [known for known in world.facts if known.policy.mutating and known.bound]
+    entries = {entry.policy.name: entry for entry in world.cluster.mutating_policies}
+    meeting = [pair for pair in combinations(facts, 2) if _meet(*pair)]
+    tried = 0
+    findings: list[Finding] = []
+    for left, right in meeting:
+        pair = (entries[left.name], entries[right.name])
+        for index in _trials(world, (left.name, right.name)):
+            tried += 1
+            finding = _compare(world, world.trials[index], pair, (pair[1], pair[0]))
+            if finding is not None:
+                findings.append(finding)
+                break
+    if not findings:
+        for group in _groups(meeting):
+            members = [entries[name] for name in group]
+            for index in _trials(world, group, at_least=3):
+                for order in islice(permutations(members), 1, MAX_PERMUTATIONS):
+                    tried += 1
+                    finding = _compare(world, world.trials[index], members, order)
+                    if finding is not None:
+                        findings.append(finding)
+                        break
+                if findings:
+                    break
+    skipped = "" if meeting else "no two policies meet in a field"
+    return PropertyResult(NAME, world.subject.version, tried, tuple(findings), skipped=skipped)
+
+
+def _meet(left: PolicyFacts, right: PolicyFacts) -> bool:
+    return _reaches(left, right) or _reaches(right, left)
+
+
+def _reaches(writer: PolicyFacts, other: PolicyFacts) -> bool:
+    touched = analysis.object_reads(other.effects) | other.effects.writes
+    return bool(analysis.meets(writer.effects.writes, touched))
+
+
+def _groups(meeting: Sequence[tuple[PolicyFacts, PolicyFacts]]) -> list[tuple[str, ...]]:
+    """Policies that are connected by pairs, three and more together."""
+    groups: list[set[str]] = []
+    for left, right in meeting:
+        joined = {left.name, right.name}
+        for group in [group for group in groups if group & joined]:
+            joined |= group
+            groups.remove(group)
+        groups.append(joined)
+    return [tuple(sorted(group)) for group in groups if len(group) > 2]
+
+
+def _trials(world: World, names: Sequence[str], *, at_least: int = 1) -> Iterator[int]:
+    """Trials to which enough of these policies apply; one may apply only once another has run."""
+    for index in range(len(world.trials)):
+        if sum(index in world.applied_to(name) for name in names) >= at_least:
+            yield index
+
+
+def _compare(
+    world: World, trial: Trial, first: Sequence[BoundPolicy], second: Sequence[BoundPolicy]
+) -> Finding | None:
+    one, two = world.with_policies(first), world.with_policies(second)
+    changes, refused = _difference(one, two, trial)
+    if not changes and not refused:
+        return None
+    smallest = shrink(trial.object, lambda obj: any(_difference(one, two, trial.sending(obj))))
+    orders = [" before ".join(f"`{entry.policy.name}`" for entry in order) for order in (first, second)]
+    names = list(dict.fromkeys(world.subject.rule_of(entry.policy.name) for entry in first))
+    related = [
+        Label(span, "and this one")
+        for entry in first[1:]
+        if (span := world.subject.span_of(entry.policy.name)) is not None
+    ]
+    field = changes[0].path if changes else "whether the request is accepted"
+    diagnostic = make(
+        "error",
+        "verify-order",
+        f"the order of {_listed(names)} decides `{field}`",
+        world.subject.span_of(first[0].policy.name),
+        "this policy",
+        related=related,
+        notes=[
+            f"on {trial.title}, {orders[0]} (-) or {orders[1]} (+):\n{refused or show_changes(changes)}",
+            "the API server does not define an order of policies",
+        ],
+        help=["let only one of them write the field, or guard each so that both orders end alike"],
+    )
+    return Finding(diagnostic, first[0].policy.name, smallest, tuple(changes))
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _difference(one: Cluster, two: Cluster, trial: Trial) -> tuple[list[Change], str]:
+    left, right = admit(one, trial.request), admit(two, trial.request)
+    if left.allowed != right.allowed:
+        return [], f"- {_verdict(left)}\n+ {_verdict(right)}"
+    if left.object is None or right.object is None:
+        return [], ""
+    return diff(normal(example(left.object)), normal(example(right.object))), ""
+
+
+def _verdict(outcome: Outcome) -> str:
+    return "accepted" if outcome.allowed else f"refused: {outcome.message}"
+
+
+def normal(value: Any, key: str = "") -> Any:
+    """A value whose unordered lists are sorted."""
+    if isinstance(value, dict):
+        return {name: normal(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        items = [normal(item) for item in value]
+        free = key in _UNORDERED or (
+            key == "env" and not any("$(" in str(item.get("value", "")) for item in items)
+        )
+        return sorted(items, key=lambda item: json.dumps(item, sort_keys=True)) if free else items
+    return value
