@@ -1,7 +1,8 @@
 """Why an object does not decode, in the words of Go's JSON decoder and of apimachinery's converter.
 
 Only looked at after the round trip has failed, so it may take its time. encoding/json goes on after a type
-error and reports the first; undeclared fields are reported together, after all types were right.
+error and reports the first; undeclared fields are reported together, after all types were right. Keys are
+visited in the order in which Go writes maps, which is how both clients and patches send them: sorted.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def decode_error(value: Any, root: Struct, path: str = "") -> DecodeError:
 
 
 def unknown_fields(value: Any, root: Node) -> tuple[str, ...]:
-    """The paths of undeclared fields, in document order: `spec.containers[0].nope`."""
+    """The paths of undeclared fields, keys sorted: `spec.containers[0].nope`."""
     return tuple(_unknown(value, root, ""))
 
 
@@ -106,7 +107,7 @@ _GO_TYPES: Final[dict[ScalarKind, str]] = {
 def _unknown(value: Any, node: Node, path: str) -> Iterator[str]:
     match node:
         case Struct() if isinstance(value, dict):
-            for name, item in value.items():
+            for name, item in sorted(value.items()):
                 below = f"{path}.{name}" if path else name
                 declared = node.fields.get(name)
                 if declared is not None:
@@ -117,7 +118,7 @@ def _unknown(value: Any, node: Node, path: str) -> Iterator[str]:
             for index, item in enumerate(value):
                 yield from _unknown(item, node.element, f"{path}[{index}]")
         case MapOf() if isinstance(value, dict):
-            for name, item in value.items():
+            for name, item in sorted(value.items()):
                 yield from _unknown(item, node.value, f"{path}.{name}")
         case _:
             return
@@ -153,7 +154,7 @@ class _Walk:
                 if not isinstance(value, dict):
                     yield self._type_error(_kind(value), node, path, inside)
                     return
-                for item in value.values():
+                for _, item in sorted(value.items()):
                     yield from self.problems(item, node.value, path, inside)
             case Scalar():
                 yield from self._scalar(value, node, path, inside)
@@ -251,9 +252,7 @@ class _Conversion:
                 fine = kind == "string"
                 convertible = kind == "string"
             case int():
-                fine = kind == "float" or (
-                    kind in ("int32", "int64") and _fits(value, 32 if kind == "int32" else 64)
-                )
+                fine = kind in ("float", "int32", "int64")  # too large ones are cut, not refused
                 convertible = kind != "bool"
             case float():
                 fine = kind == "float" or (kind in ("int32", "int64") and value.is_integer())

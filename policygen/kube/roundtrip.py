@@ -14,7 +14,7 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from policygen.kube import decode_errors
 from policygen.kube.gotime import format_duration, format_time, parse_duration, parse_time
@@ -22,6 +22,7 @@ from policygen.kube.quantity import Quantity, QuantityError
 from policygen.kube.schema import Field, KindSchema, ListOf, MapOf, Node, Scalar, ScalarKind, Struct
 
 Convert: TypeAlias = Callable[[Any], Any]
+Mode: TypeAlias = Literal["plain", "strict", "convert"]
 
 DROP: Final = object()
 """What a field's function returns when Go leaves the field out."""
@@ -36,12 +37,12 @@ def round_trip(value: Mapping[str, Any], schema: KindSchema) -> dict[str, Any]:
 
     Raises `DecodeError` with the text of Go's JSON decoder when a value has the wrong type.
     """
-    return _run(value, schema, strict=False)
+    return _run(value, schema, "plain")
 
 
 def round_trip_strict(value: Mapping[str, Any], schema: KindSchema) -> dict[str, Any]:
     """As `round_trip`, but undeclared fields raise `DecodeError` (`strict decoding error: …`)."""
-    return _run(value, schema, strict=True)
+    return _run(value, schema, "strict")
 
 
 def convert(value: Mapping[str, Any], schema: KindSchema) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def convert(value: Mapping[str, Any], schema: KindSchema) -> dict[str, Any]:
     if not schema.builtin:
         return value if isinstance(value, dict) else dict(value)
     try:
-        out: dict[str, Any] = converter(schema.root)(value)
+        out: dict[str, Any] = _converter(schema.root, "convert")(value)
     except _MismatchError:
         raise decode_errors.conversion_error(value, schema) from None
     return out
@@ -65,46 +66,46 @@ def typed(value: Any, node: Struct, path: tuple[str, ...] = ()) -> Any:
 
 def converter(node: Node) -> Convert:
     """The function that round-trips values of a node."""
-    return _converter(node, False)
+    return _converter(node, "plain")
 
 
-def _run(value: Mapping[str, Any], schema: KindSchema, *, strict: bool) -> dict[str, Any]:
+def _run(value: Mapping[str, Any], schema: KindSchema, mode: Mode) -> dict[str, Any]:
     if not schema.builtin:
         return value if isinstance(value, dict) else dict(value)
     try:
-        out: dict[str, Any] = _converter(schema.root, strict)(value)
+        out: dict[str, Any] = _converter(schema.root, mode)(value)
     except _MismatchError:
         raise decode_errors.decode_error(value, schema.root) from None
     return out
 
 
 @cache
-def _converter(node: Node, strict: bool) -> Convert:
+def _converter(node: Node, mode: Mode) -> Convert:
     match node:
         case Scalar():
-            return _SCALARS[node.kind]
+            return _int32_wrapped if mode == "convert" and node.kind == "int32" else _SCALARS[node.kind]
         case ListOf():
-            return _list(node, strict)
+            return _list(node, mode)
         case MapOf():
-            return _map(node, strict)
+            return _map(node, mode)
         case Struct():
-            return _struct(node, strict)
+            return _struct(node, mode)
         case _:
             assert_never(node)
 
 
-def _struct(node: Struct, strict: bool) -> Convert:
+def _struct(node: Struct, mode: Mode) -> Convert:
     fields: dict[str, Convert] = {}
     always: dict[str, Field] = {}
 
     def build() -> None:
         """Fill the tables on first use: a type may contain itself."""
         for name, declared in node.fields.items():
-            fields[name] = _field(declared, strict)
+            fields[name] = _field(declared, mode)
             if _is_always_written(declared):
                 always[name] = declared
 
-    unknown = _refuse if strict else _drop
+    unknown = _refuse if mode == "strict" else _drop
 
     def step(value: Any) -> Any:
         if type(value) is not dict:
@@ -142,14 +143,16 @@ def _refuse(_: Any) -> Any:
     raise _MismatchError
 
 
-def _field(declared: Field, strict: bool) -> Convert:
+def _field(declared: Field, mode: Mode) -> Convert:
     """The function of a field: null and emptiness are handled here, everything else by the node's own."""
     node = declared.type
     if isinstance(node, Scalar) and not declared.pointer:
         special = _OMITTED.get(node.kind) if declared.omitempty else None
+        if mode == "convert" and node.kind == "int32" and special is not None:
+            special = _int32_wrapped_omitted
         if special is not None:
             return special
-    inner = _converter(node, strict)
+    inner = _converter(node, mode)
     written = _is_always_written(declared)
     if declared.omitempty and isinstance(node, ListOf | MapOf):
         empty: tuple[Any, ...] = (None, []) if isinstance(node, ListOf) else (None, {})
@@ -209,9 +212,9 @@ def zero_of(node: Node) -> Any:
             assert_never(node)
 
 
-def _list(node: ListOf, strict: bool) -> Convert:
+def _list(node: ListOf, mode: Mode) -> Convert:
     element = node.element
-    inner = _converter(element, strict)
+    inner = _converter(element, mode)
 
     def step(value: Any) -> Any:
         if type(value) is not list:
@@ -228,9 +231,9 @@ def _list(node: ListOf, strict: bool) -> Convert:
     return step
 
 
-def _map(node: MapOf, strict: bool) -> Convert:
+def _map(node: MapOf, mode: Mode) -> Convert:
     below = node.value
-    inner = _converter(below, strict)
+    inner = _converter(below, mode)
 
     def step(value: Any) -> Any:
         if type(value) is not dict:
@@ -295,6 +298,16 @@ def _whole_omitted(bits: int) -> Convert:
         return DROP if value is None else inner(value) or DROP
 
     return step
+
+
+def _int32_wrapped(value: Any) -> Any:
+    """The unstructured converter cuts integers to their lowest bits, without a word."""
+    whole = _INT64(value)
+    return whole if -(2**31) <= whole < 2**31 else (whole + 2**31) % 2**32 - 2**31
+
+
+def _int32_wrapped_omitted(value: Any) -> Any:
+    return DROP if value is None else _int32_wrapped(value) or DROP
 
 
 def _float(value: Any) -> Any:

@@ -59,6 +59,14 @@ def test_conversion_errors(case):
     assert error.value.message == f"unable to convert unstructured object to /v1, Kind=Pod: {case['error']}"
 
 
+def test_the_converter_cuts_large_integers():
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"priority": 2**32 + 5}}
+
+    assert convert(pod, schema_of(pod))["spec"]["priority"] == 5
+    with pytest.raises(DecodeError):
+        round_trip(pod, schema_of(pod))
+
+
 def test_unknown_fields_are_dropped_unless_strict():
     pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "a", "nope": 1}], "no": {}}}
 
