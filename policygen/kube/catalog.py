@@ -10,7 +10,7 @@ import gzip
 import json
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from policygen.kube import names
@@ -21,6 +21,9 @@ SUPPORTED: Final = ("1.34", "1.35", "1.36", "1.37")
 
 RECORDED: Final = "1.36"
 """The version whose behaviour has been compared with a running server; others are schema-checked only."""
+
+_BUNDLE: Final = Path(__file__).with_name("data") / "kubernetes.json.gz"
+"""Read by its path: `importlib.resources` alone would cost as much as all of this module."""
 
 _SCALARS: Final[dict[str, ScalarKind]] = {
     "string": "string",
@@ -167,8 +170,7 @@ def load(version: str) -> Catalog:
 
 @cache
 def _bundle() -> dict[str, Any]:
-    data = files("policygen.kube").joinpath("data", "kubernetes.json.gz").read_bytes()
-    loaded: dict[str, Any] = json.loads(gzip.decompress(data))
+    loaded: dict[str, Any] = json.loads(gzip.decompress(_BUNDLE.read_bytes()))
     return loaded
 
 
