@@ -102,10 +102,10 @@ def _lower(action: m.Action) -> Iterator[ir.Node]:  # noqa: C901, PLR0912, PLR09
     match action:
         case m.SetUserNamespace(enabled, on_conflict, span):
             guard = ir.SharesNoHostNamespace() if enabled else None
-            origin = ir.Origin("user namespace", span)
+            origin = ir.Origin("user namespace (`hostUsers`)", span)
             yield ir.Leaf(pod, ("spec", "hostUsers"), not enabled, on_conflict, origin, guard=guard)
         case m.SetPriority(name, default, on_conflict, span):
-            yield ir.PriorityClass(name, default, on_conflict, ir.Origin(f"priority class `{name}`", span))
+            yield ir.PriorityClass(name, default, on_conflict, ir.Origin("priority class", span))
         case m.InjectClaim(claim, containers, on_conflict, span):
             origin = ir.Origin(f"claim `{claim.name}`", span)
             yield ir.SharedClaim(claim.name, claim.template, containers, on_conflict, origin)

@@ -5,7 +5,7 @@ The wanted items are a variable; in expressions `have` is an item of the pod and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policygen.compiler import ir
 from policygen.compiler.model import Json
@@ -61,7 +61,8 @@ def _in_pod(lists: _Lists, variables: Variables, catalog: Catalog, limit: str) -
     node, target = lists.node, lists.target
     origins = tuple(item.origin for item in node.items)
     guard = all_of([limit, predicates.guard(node.guard, target, variables)])
-    rejects = _rejects(node, no_pod(target, all_of([guard, _conflict(lists)])))
+    judged = all_of([limit, predicates.guard(_judged(node.guard), target, variables)])
+    rejects = _rejects(node, no_pod(target, all_of([judged, _conflict(lists)])))
     reports = skipped(node.guard, target, limit, origins)
     missing, incomplete = _missing(lists), _incomplete(lists)
     if target.single is not None and node.on_conflict != "replace":
@@ -226,6 +227,11 @@ def _objects(node: ir.Items, missing: str, type_name: str) -> str:
 def _conflict(lists: _Lists) -> str:
     other = all_of([_identity(lists), none_of(_same(lists))])
     return call(lists.have, "exists", ("have",), call(lists.wanted, "exists", ("wanted",), other))
+
+
+def _judged(guard: ir.Guard | None) -> ir.Guard | None:
+    """The guard once the rule has run: a mount is there then, by the user or by us."""
+    return replace(guard, unless_mounted=None) if isinstance(guard, ir.SomeContainer) else guard
 
 
 def _rejects(node: ir.Items, fine: str) -> tuple[Check, ...]:

@@ -31,6 +31,7 @@ from policygen.compiler.plan.text import (
     literal,
     none_of,
     optional,
+    shown,
     string,
     ternary,
 )
@@ -59,7 +60,7 @@ def plan(
             rejects = [
                 Check(
                     none_of(any_container(selection, _conflict(leaf, target))),
-                    f"a container has another {leaf.origin.text} than {literal(leaf.value)}",
+                    f"a container has another {leaf.origin.text} than `{shown(leaf.value)}`",
                     (leaf.origin,),
                 )
                 for leaf in leaves
@@ -75,7 +76,7 @@ def plan(
             rejects = [
                 Check(
                     no_pod(target, all_of([guard, _conflict(leaf, target)])),
-                    f"the pod has another {leaf.origin.text} than {literal(leaf.value)}",
+                    f"the pod has another {leaf.origin.text} than `{shown(leaf.value)}`",
                     (leaf.origin,),
                 )
                 for leaf in leaves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -38,6 +39,11 @@ def strings(texts: Iterable[str]) -> str:
 def literal(value: Json) -> str:
     """A CEL literal of a JSON value. Lists and maps of mixed types need `dyn()` around each part."""
     return _literal(value)[0]
+
+
+def shown(value: Json) -> str:
+    """A value in a message, on one line."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _literal(value: Json) -> tuple[str, str]:
