@@ -21,6 +21,7 @@ from policygen.cel.wellknown import WELL_KNOWN
 if TYPE_CHECKING:
     from policygen.cel.decls import FunctionDecl, Overload
     from policygen.cel.env import Env
+    from policygen.cel.estimate import SizeDecl
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Checked:
     types: Mapping[int, Type]
     references: Mapping[int, Reference]
     depth: int
+    sizes: Mapping[str, SizeDecl]
+    """How large the environment's variables may be (for `estimate`)."""
 
     @property
     def result_type(self) -> Type:
@@ -57,7 +60,7 @@ def check(parsed: ast.Parsed, env: Env) -> Checked:
         checker.check(parsed.expr)
         found = checker.final_types()
     errors.raise_if_any()
-    return Checked(parsed.expr, parsed.info, found, checker.references, parsed.depth)
+    return Checked(parsed.expr, parsed.info, found, checker.references, parsed.depth, env.sizes)
 
 
 _LITERALS: dict[type, Type] = {

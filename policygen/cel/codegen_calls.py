@@ -25,6 +25,7 @@ _CONSTANT_TYPES: Final = {
 _COMPARISONS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 _BOOLEAN_CALLS: Final = frozenset({"_==_", "_!=_", "@in", "!_", "@not_strictly_false", *_COMPARISONS})
 _SAFE_INTEGER: Final = 2**53
+_CHARACTERS_PER_COST: Final = 10
 
 
 def constant_type(value: Value) -> Type:
@@ -123,36 +124,45 @@ def _binary(writer: Writer, step: CallStep) -> str | None:
 
 
 def _equality(writer: Writer, step: CallStep, *, negated: bool) -> str | None:
+    """`a == 'x'`: one test of the type when it is what the constant suggests, otherwise the general function."""
     left, right = step.args
-    if isinstance(left, Const) and not isinstance(right, Const):
-        left, right = right, left
-    if not isinstance(right, Const):
+    constant, other = (left, right) if isinstance(left, Const) else (right, left)
+    if not isinstance(constant, Const) or isinstance(other, Const):
         return _general_equality(writer, step, negated=negated)
-    value = right.value
-    if type(value) not in (str, int, bool, type(None)) or (type(value) is int and abs(value) > _SAFE_INTEGER):
-        return None
-    found = writer.saved(writer.value(left))
-    _equality_cost(writer, found, writer.type_of(left), len(value) if type(value) is str else 1)
-    if value is None or type(value) is bool:
-        return f"({found} is {'not ' if negated else ''}{value!r})"
-    operator = "!=" if negated else "=="
-    test = f"{found} {operator} {writer.literal(value)}"
-    if type(value) is str or writer.type_of(left).kind == "int":
-        return f"({test})"
-    return f"(type({found}) is bool or {test})" if negated else f"(type({found}) is not bool and {test})"
-
-
-def _equality_cost(writer: Writer, found: str, kind: Type, size: int) -> None:
-    """The smaller side counts: nothing when it is empty, 1 up to ten characters."""
-    if kind.kind in {"int", "bool", "double", "uint", "null"}:
-        writer.charge(1 if size else 0)
-    elif size == 0:
-        if kind.kind != "string":
-            writer.line(f"cost += equality_cost(({found}, ''), None)")
-    elif size <= 10:
+    value = constant.value
+    if type(value) not in (str, int, bool, type(None)):
+        return _general_equality(writer, step, negated=negated)
+    if type(value) is int and abs(value) > _SAFE_INTEGER:
+        return _general_equality(writer, step, negated=negated)
+    found = writer.saved(writer.value(other))
+    shown = writer.literal(value)
+    if value is None:
         writer.line(f"if {found} or type({found}) not in SIZED: cost += 1")
-    else:
-        writer.line(f"cost += text_cost(min(size({found}), {size}))")
+        return f"({found} is {'not ' if negated else ''}None)"
+    made = writer.name("b")
+    operator = "!=" if negated else "=="
+    charge = _constant_cost(value, found)
+    writer.line(f"if type({found}) is {type(value).__name__}:")
+    writer.line(f"  {made} = {found} {operator} {shown}")
+    if charge:
+        writer.line(f"  {charge}")
+    writer.line("else:")
+    pair = f"{shown}, {found}" if constant is left else f"{found}, {shown}"
+    writer.line(f"  {made} = {'not ' if negated else ''}equal({pair})")
+    assert not isinstance(step.cost, int)
+    writer.line(f"  cost += {writer.constant(step.cost)}(({pair}), None)")
+    return made
+
+
+def _constant_cost(value: Value, found: str) -> str:
+    """The smaller side counts: nothing when it is empty, 1 up to ten characters."""
+    if type(value) is not str:
+        return "cost += 1"
+    if not value:
+        return ""
+    if len(value) <= _CHARACTERS_PER_COST:
+        return f"if {found}: cost += 1"
+    return f"cost += text_cost(min(len({found}), {len(value)}))"
 
 
 def _general_equality(writer: Writer, step: CallStep, *, negated: bool) -> str:

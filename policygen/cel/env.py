@@ -9,12 +9,13 @@ that knows `object` by its kind is in `schema_env`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
 from policygen.cel import lib, macros, types
 from policygen.cel.decls import FunctionDecl
+from policygen.cel.estimate import SizeDecl
 from policygen.cel.parser import MacroTable
 from policygen.cel.types import Type
 from policygen.cel.values import TypeValue
@@ -61,6 +62,8 @@ class Env:
     optional_syntax: bool = True
     dynamic_objects: bool = False
     """Whether `Object`, `Object.spec`, … are types with any field (`cel/mutation/dynamic`)."""
+    sizes: Mapping[str, SizeDecl] = field(default_factory=dict)
+    """How large variables may be, for static estimates."""
 
     def function(self, name: str) -> FunctionDecl | None:
         """The function of a name."""
@@ -200,8 +203,49 @@ def compat_env(minor: int, has_params: bool, patch_types: bool, authorizer: bool
     return replace(env, variables=variables, structs=structs, dynamic_objects=patch_types)
 
 
+LIST_ATTRIBUTES: Final = "list-attributes"
+"""The feature gate `DRAListTypeAttributes`: attributes may be lists, so their type is `dyn`."""
+
+_MOST_ENTRIES, _LONGEST_VALUE, _LONGEST_DOMAIN, _LONGEST_NAME, _LONGEST_DRIVER = 32, 64, 63, 32, 63
+_CONSUMABLE_CAPACITY_SINCE: Final = 34
+
+
+@cache
+def device_env(version: str, features: frozenset[str] = frozenset()) -> Env:
+    """What the scheduler of a version declares for DRA selectors; its libraries are those of stored ones."""
+    env = base_env(lib.NEVER, devices=True)
+    quantity = types.struct("kubernetes.Quantity")
+    attribute = types.DYN if LIST_ATTRIBUTES in features else types.ANY
+    fields = {
+        "driver": types.STRING,
+        "attributes": types.map_of(types.STRING, types.map_of(types.STRING, attribute)),
+        "capacity": types.map_of(types.STRING, types.map_of(types.STRING, quantity)),
+    }
+    if minor_of(version) >= _CONSUMABLE_CAPACITY_SINCE:
+        fields["allowMultipleAllocations"] = types.BOOL
+    return replace(
+        env.declare({"device": types.struct("kubernetes.DRADevice")}, {"kubernetes.DRADevice": fields}),
+        sizes={"device": _device_sizes()},
+    )
+
+
+def _device_sizes() -> SizeDecl:
+    domain, name = SizeDecl(_LONGEST_DOMAIN), SizeDecl(_LONGEST_NAME)
+    attributes = SizeDecl(_MOST_ENTRIES, key=name, element=SizeDecl(_LONGEST_VALUE), is_attribute_map=True)
+    capacities = SizeDecl(_MOST_ENTRIES, key=name, element=SizeDecl(0))
+    return SizeDecl(
+        0,
+        {
+            "driver": SizeDecl(_LONGEST_DRIVER),
+            "allowMultipleAllocations": SizeDecl(1),
+            "attributes": SizeDecl(_MOST_ENTRIES, key=domain, element=attributes),
+            "capacity": SizeDecl(_MOST_ENTRIES, key=domain, element=capacities),
+        },
+    )
+
+
 def _declared(env: Env, name: str) -> Type:
-    return env.type_names.get(name, types.opaque(name))
+    return env.type_names.get(name, types.struct(name))
 
 
 _ADMISSION_STRUCTS: Final[dict[str, Fields]] = {

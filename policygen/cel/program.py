@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from policygen.cel import checker, codegen, parser, planner, validators
-from policygen.cel.ast import Parsed
+from policygen.cel.ast import Comprehension, Parsed, walk
 from policygen.cel.errors import EvalError
 from policygen.cel.recursion import SHALLOW, room_for
 from policygen.cel.runtime import GIVE_UP
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from policygen.cel.types import Type
 
 _NO_LIMIT: Final = 2**64
-_EVALUATIONS_BEFORE_CODE: Final = 2
-"""Generating code takes as long as some ten evaluations without it."""
+_EVALUATIONS_BEFORE_CODE: Final = 1
+"""Generating code takes as long as some ten evaluations without it; loops get theirs at once."""
 
 
 def parse(text: str, env: Env) -> Parsed:
@@ -50,7 +50,8 @@ class Program:
     def __init__(self, checked: Checked, env: Env) -> None:
         self.checked = checked
         self._step = planner.plan(checked, env)
-        self._evaluations = 0
+        loops = any(isinstance(node, Comprehension) for node in walk(checked.expr))
+        self._evaluations = _EVALUATIONS_BEFORE_CODE if loops else 0
         self._run: Callable[[Mapping[str, Value], int], tuple[Value, int]] | None = None
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from policygen.cel import access
 from policygen.cel.access import ABSENT
-from policygen.cel.cost import STRING_FACTOR, equality_cost, size_of
+from policygen.cel.cost import STRING_FACTOR, size_of
 from policygen.cel.lib import operators
 from policygen.cel.values import NONE, JSONPatchValue, ObjectValue, Optional, Value, equal
 
@@ -112,7 +112,6 @@ HELPERS: Final[Mapping[str, Any]] = {
     "contains": contains,
     "elements": elements,
     "equal": equal,
-    "equality_cost": equality_cost,
     "give_up": give_up,
     "index": index,
     "make_optional": make_optional,

@@ -188,7 +188,16 @@ def _equal(left: Value, right: Value) -> bool:
         return left.type_name == right.type_name and _equal(left.fields, right.fields)
     if kind is JSONPatchValue and other is JSONPatchValue:
         return _equal(left.fields, right.fields)
-    return kind is other and kind not in _PLAIN and bool(left == right)
+    if kind in _PLAIN or right is None:
+        return False
+    if kind is not other and _refuses_others(left):
+        raise EvalError("no such overload")
+    return kind is other and bool(left == right)
+
+
+def _refuses_others(value: Value) -> bool:
+    """Whether a value is one of Kubernetes' own types, which compare with their like only."""
+    return str(getattr(value, "cel_type_name", "")).startswith(("kubernetes.", "net."))
 
 
 def _equal_numbers(left: float, right: float) -> bool:

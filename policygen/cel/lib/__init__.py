@@ -79,6 +79,7 @@ LIBRARIES: Final = (
     Library("semver", 33, "semver"),
     Library("lists (cel-go)", 34, "lists_ext", macros=macros.SORT_BY),
     Library("includes", module="includes", devices_only=True),
+    Library("includes", module="includes", devices_only=True),
     Library("bindings", macros=macros.BIND, devices_only=True),
 )
 
