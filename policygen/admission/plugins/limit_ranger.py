@@ -16,6 +16,7 @@ from policygen.admission.plugins import change, refusal
 from policygen.admission.pod_resources import Quantities
 from policygen.admission.request import Object
 from policygen.admission.validation.field import aggregate
+from policygen.kube import defaults
 from policygen.kube.quantity import Quantity
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
@@ -27,8 +28,8 @@ def admit(attributes: Attributes, cluster: Cluster) -> Object | None:
     if not _applies(attributes) or attributes.kind.kind != "Pod":
         return None
     before = pod = attributes.object or {}
-    for limit_range in cluster.list("LimitRange", attributes.namespace):
-        pod = _with_defaults(pod, limit_range)
+    for limits in _limits(attributes, cluster):
+        pod = _with_defaults(pod, limits)
     return None if pod is before else pod
 
 
@@ -36,8 +37,7 @@ def validate(attributes: Attributes, cluster: Cluster) -> None:
     """Refuse what is outside the bounds; all faults of one LimitRange are told together."""
     if not _applies(attributes) or attributes.object is None:
         return
-    for limit_range in cluster.list("LimitRange", attributes.namespace):
-        limits = (limit_range.get("spec") or {}).get("limits") or []
+    for limits in _limits(attributes, cluster):
         if attributes.kind.kind == "Pod":
             faults = list(_pod_faults(attributes.object, limits))
         else:
@@ -57,17 +57,24 @@ def _applies(attributes: Attributes) -> bool:
     return attributes.operation == "CREATE"
 
 
-def _with_defaults(pod: Object, limit_range: Object) -> Object:
-    defaults: dict[str, dict[str, Any]] = {"limits": {}, "requests": {}}
-    for limit in (limit_range.get("spec") or {}).get("limits") or ():
+def _limits(attributes: Attributes, cluster: Cluster) -> Iterator[list[Object]]:
+    """The limits of each LimitRange as they are stored: a default follows from a maximum, a request from it."""
+    for limit_range in cluster.list("LimitRange", attributes.namespace):
+        stored = defaults.default_object(limit_range, cluster.version)
+        yield (stored.get("spec") or {}).get("limits") or []
+
+
+def _with_defaults(pod: Object, limits: list[Object]) -> Object:
+    given: dict[str, dict[str, Any]] = {"limits": {}, "requests": {}}
+    for limit in limits:
         if limit.get("type") == "Container":
             for field, source in _FIELDS:
-                defaults[field].update(limit.get(source) or {})
-    if not defaults["limits"] and not defaults["requests"]:
+                given[field].update(limit.get(source) or {})
+    if not given["limits"] and not given["requests"]:
         return pod
     notes: list[str] = []
     for field, noun in (("containers", "container"), ("initContainers", "init container")):
-        pod = change.each_container(pod, field, partial(_fill, defaults=defaults, noun=noun, notes=notes))
+        pod = change.each_container(pod, field, partial(_fill, given=given, noun=noun, notes=notes))
     if not notes:
         return pod
     metadata = pod.get("metadata") or {}
@@ -76,16 +83,14 @@ def _with_defaults(pod: Object, limit_range: Object) -> Object:
     return {**pod, "metadata": {**metadata, "annotations": annotations}}
 
 
-def _fill(
-    container: Object, defaults: Mapping[str, Mapping[str, Any]], noun: str, notes: list[str]
-) -> Object:
+def _fill(container: Object, given: Mapping[str, Mapping[str, Any]], noun: str, notes: list[str]) -> Object:
     resources = container.get("resources") or {}
     filled = dict(resources)
     for field, singular in (("requests", "request"), ("limits", "limit")):
-        given = resources.get(field) or {}
-        missing = sorted(name for name in defaults[field] if name not in given)
+        stated = resources.get(field) or {}
+        missing = sorted(name for name in given[field] if name not in stated)
         if missing:
-            filled[field] = {**given, **{name: defaults[field][name] for name in missing}}
+            filled[field] = {**stated, **{name: given[field][name] for name in missing}}
             notes.append(f"{', '.join(missing)} {singular} for {noun} {container.get('name', '')}")
     return {**container, "resources": filled} if filled != resources else container
 

@@ -102,8 +102,6 @@ class FieldErrors:
 
 def show(value: Any) -> str:
     """A bad value as the server prints it: scalars plainly, all else as JSON (`Error.ErrorBody`)."""
-    if value is None:
-        return '"null"'
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, bool):

@@ -169,7 +169,12 @@ def replication_controller(found: FieldErrors, obj: Object) -> None:
     if not given:
         found.required("spec.selector")
     _not_negative(found, spec, ("replicas",), "spec")
-    selector = selectors.from_object({"matchLabels": given})
+    try:
+        selector = selectors.from_object({"matchLabels": given})
+    except (
+        selectors.SelectorError
+    ):  # the server matches such labels all the same; a template cannot have them
+        selector = selectors.NOTHING
     _template(found, spec.get("template"), selector, "ReplicationController", "spec.template")
 
 
