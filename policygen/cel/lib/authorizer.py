@@ -21,7 +21,6 @@ PATH_CHECK_TYPE: Final = types.struct("kubernetes.authorization.PathCheck")
 GROUP_CHECK_TYPE: Final = types.struct("kubernetes.authorization.GroupCheck")
 RESOURCE_CHECK_TYPE: Final = types.struct("kubernetes.authorization.ResourceCheck")
 DECISION_TYPE: Final = types.struct("kubernetes.authorization.Decision")
-TYPES: Final = (AUTHORIZER_TYPE, PATH_CHECK_TYPE, GROUP_CHECK_TYPE, RESOURCE_CHECK_TYPE, DECISION_TYPE)
 
 
 class _ReceiverOnly:
