@@ -24,6 +24,10 @@ COMMANDS: dict[str, str] = {
     "schema": "Print the JSON Schema of the spec language.",
     "verify": "Prove that policies do what was meant.",
     "run": "Show what the API server does with objects under policies.",
+    "devices": "Match selectors with devices, allocate claims, generate inventories.",
+    "eval": "Evaluate a CEL expression as the API server does.",
+    "conformance": "Compare with recorded answers of the API server.",
+    "bench": "Measure how fast policygen is here.",
 }
 """Command -> one line of help. `policygen.cli.commands.<command>` holds a click command named `command`."""
 

@@ -96,5 +96,5 @@ def _impossible(allocator: Allocator, nodes: Sequence[Node], claims: Sequence[Cl
                 if best is None or count.largest > best.largest:
                     best = count
             if best is not None and best.needed > best.largest:
-                found.append(f"{best.text()}, on the best of {len(nodes)} nodes, were it empty")
+                found.append(f"{best.text()}, on the best node, were it empty")
     return found

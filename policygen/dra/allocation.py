@@ -22,9 +22,10 @@ class SearchLimitError(AllocationError):
 class SelectorError(Exception):
     """A selector that does not compile or fails on a device; the text is the server's."""
 
-    def __init__(self, stage: Literal["compile", "runtime"], text: str) -> None:
+    def __init__(self, stage: Literal["compile", "runtime"], text: str, cost: int | None = None) -> None:
         self.stage = stage
         self.text = text
+        self.cost = cost
         super().__init__(text)
 
 

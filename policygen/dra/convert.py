@@ -29,10 +29,11 @@ from policygen.dra.model import (
     Taint,
     Toleration,
 )
+from policygen.dra.versions import is_semver
 from policygen.kube.quantity import Quantity, QuantityError
 
 _NOTHING: Json = {}
-_KINDS = ("string", "int", "bool", "version", "strings", "ints", "bools", "versions")
+_KINDS = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 
 
 def _map(value: object) -> Json:
@@ -135,6 +136,7 @@ def read_device(obj: Json, driver: str, pool: str) -> Device:
         binds_to_node=body.get("bindsToNode") is True,
         binding_conditions=_strings(body.get("bindingConditions")),
         binding_failure_conditions=_strings(body.get("bindingFailureConditions")),
+        versions_valid=all(_has_valid_value(_map(entry)) for entry in attributes.values()),
     )
 
 
@@ -154,6 +156,16 @@ def _attribute(entry: Json) -> AttributeValue:
         if entry.get(kind) is not None:
             return kind, entry[kind]
     return "", None
+
+
+def _has_valid_value(entry: Json) -> bool:
+    """Whether an attribute can be a value of an expression; if not, every selector fails on the device."""
+    kind, value = _attribute(entry)
+    if kind == "version":
+        return isinstance(value, str) and is_semver(value)
+    if kind == "versions":
+        return isinstance(value, list) and all(isinstance(each, str) and is_semver(each) for each in value)
+    return kind != ""
 
 
 def _capacity(entry: object) -> Capacity | None:

@@ -6,7 +6,7 @@ does not put everything back: counters of a shared device stay consumed when it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from policygen.dra import consumable
 from policygen.dra.allocation import AllocatedState, Placed
@@ -31,6 +31,21 @@ def available_counters(pool: Pool, state: AllocatedState) -> Counters:
                     if name in counters:
                         counters[name] = counters[name] - amount
     return left
+
+
+def blocked_partitions(pools: Iterable[Pool], state: AllocatedState) -> frozenset[DeviceId]:
+    """Free devices for which the counters do not suffice any more: their GPU, or parts of it, is taken."""
+    blocked = set()
+    for pool in pools:
+        left = available_counters(pool, state) if pool.counter_sets else {}
+        for device in pool.devices if left else ():
+            if not state.holds(device.id) and not all(
+                amount <= left.get(use.counter_set, {}).get(name, amount)
+                for use in device.consumes
+                for name, amount in use.counters.items()
+            ):
+                blocked.add(device.id)
+    return frozenset(blocked)
 
 
 class Ledger:

@@ -17,7 +17,7 @@ from policygen.dra.access import NO_FACTS, Access, Facts, Name, accesses, calls,
 from policygen.dra.catalogue import Term
 from policygen.dra.data.model import Driver
 from policygen.dra.model import Claim, DeviceClass
-from policygen.dra.validate import is_semver
+from policygen.dra.versions import is_semver
 from policygen.kube.quantity import is_quantity
 
 _ORDER = ("_<_", "_<=_", "_>_", "_>=_")
@@ -249,12 +249,14 @@ def _unknown_name(context: _Context, access: Access) -> None:
 
 def _unguarded(context: _Context, access: Access, term: Term) -> None:
     source = "attributes" if term.kind == "attribute" else "capacity"
-    where = f"; {term.note}" if term.note else ""
     context.found.warning(
         "unguarded-device-attribute",
-        f"`{term.qualified}` is not on every device{where}",
+        f"`{term.qualified}` is not on every device",
         context.place.span(access.start, access.end),
-        notes=["on a device without it the selector fails, and the allocator then fails on the whole node"],
+        notes=[
+            *([term.note] if term.note else []),
+            "on a device without it the selector fails, and the allocator then fails on the whole node",
+        ],
         help=[f"put `has(device.{source}['{term.domain}'].{term.name}) && …` before it"],
     )
 

@@ -124,6 +124,7 @@ class Device:
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
+    versions_valid: bool = True
 
     @property
     def id(self) -> DeviceId:
@@ -134,6 +135,16 @@ class Device:
     def has_policy(self) -> bool:
         """Whether a capacity limits what requests may ask of it."""
         return any(capacity.policy is not None for capacity in self.capacity.values())
+
+    def read(self, kind: str, qualified: str, bare: str) -> object:
+        """What a selector sees under a name, as something that can be compared and hashed."""
+        held: Mapping[str, object] = self.attributes if kind == "attributes" else self.capacity
+        found = held.get(qualified)
+        if found is None and qualified.startswith(self.driver) and qualified[len(self.driver)] == "/":
+            found = held.get(bare)
+        if isinstance(found, tuple) and isinstance(found[1], list):
+            return (found[0], *found[1])
+        return found
 
     def attribute(self, qualified: str) -> AttributeValue | None:
         """The attribute of a qualified name; the driver's own domain may have been left out."""

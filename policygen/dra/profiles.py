@@ -33,6 +33,12 @@ def profile_names() -> tuple[str, ...]:
     return (*MACHINES, "mixed")
 
 
+def describe_profiles() -> list[tuple[str, str]]:
+    """Every profile with what it is."""
+    listed = [(name, machine.title) for name, machine in MACHINES.items()]
+    return [*listed, ("mixed", f"one of each: {', '.join(MIXED)}")]
+
+
 def generate(profile: str, nodes: int = 1, prefix: str = "", release: str = "") -> list[Object]:
     """DeviceClasses, Nodes and ResourceSlices of so many machines of a profile."""
     if profile != "mixed" and profile not in MACHINES:
@@ -87,7 +93,7 @@ def _node(name: str, machine: Machine) -> Object:
 
 def _slices(node: str, machine: Machine, release: str) -> Iterator[Object]:
     devices, counter_sets = _devices(node, machine, release)
-    annotations = {LINKS: _links(machine, devices)} if machine.links else {}
+    annotations = {LINKS: _links(machine, devices)} if machine.links and machine.partitions == 1 else {}
     most = _PER_SLICE_WITH_COUNTERS if counter_sets else _PER_SLICE
     chunks = [devices[at : at + most] for at in range(0, len(devices), most)]
     bodies: list[Object] = [{"devices": chunk} for chunk in chunks]

@@ -13,6 +13,7 @@ from typing import NamedTuple, cast
 
 from policygen.dra.convert import read_quantity
 from policygen.dra.model import Json
+from policygen.dra.versions import is_semver
 from policygen.kube.quantity import Quantity
 
 MAX_DEVICES = 128
@@ -32,13 +33,6 @@ MAX_VALID_VALUES = 10
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NUMERIC = r"(0|[1-9]\d*)"
-_PRERELEASE = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
-_SEMVER = re.compile(
-    rf"{_NUMERIC}\.{_NUMERIC}\.{_NUMERIC}(-{_PRERELEASE}(\.{_PRERELEASE})*)?"
-    r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?",
-    re.ASCII,
-)
 _LISTS = ("bools", "ints", "strings", "versions")
 _TYPES: Mapping[str, type] = {"bool": bool, "int": int, "string": str, "version": str}
 _NODE_FIELDS = ("nodeName", "nodeSelector", "allNodes")
@@ -52,11 +46,6 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
-
-
-def is_semver(text: str) -> bool:
-    """Whether a version is one of semver 2.0.0: three numbers without leading zeros."""
-    return _SEMVER.fullmatch(text) is not None
 
 
 def _map(value: object) -> Json:

@@ -5,16 +5,16 @@ The picture is data (`NodePicture`); here it becomes text, in `node_picture_svg`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from policygen.dra.allocation import AllocatedState
 from policygen.dra.model import Device, DeviceId
 
-State: TypeAlias = Literal["chosen", "free", "used", "tainted"]
+State: TypeAlias = Literal["chosen", "free", "used", "blocked", "tainted"]
 
-MARKS: Mapping[State, str] = {"chosen": "■", "free": "□", "used": "▒", "tainted": "✗"}
+MARKS: Mapping[State, str] = {"chosen": "■", "free": "□", "used": "▒", "blocked": "·", "tainted": "✗"}
 _NUMA = ("resource.kubernetes.io/numaNode", "dra.net/numaNode", "dra.cpu/numaNodeID")
 _ROOT = "resource.kubernetes.io/pcieRoot"
 _UNKNOWN = "?"
@@ -62,13 +62,17 @@ def picture(
     *,
     chosen: Mapping[DeviceId, str],
     state: AllocatedState,
+    blocked: Container[DeviceId] = (),
     links: Iterable[tuple[str, ...]] = (),
 ) -> NodePicture:
-    """Sort devices by NUMA node and PCIe root. `chosen` says for which request each was chosen."""
+    """Sort devices by NUMA node and PCIe root. `chosen` says for which request each was chosen.
+
+    `blocked` are partitions whose counters others have taken.
+    """
     placed: dict[str, dict[str, list[tuple[Device, Cell]]]] = {}
-    counts = {"chosen": 0, "free": 0, "used": 0, "tainted": 0}
+    counts = dict.fromkeys(MARKS, 0)
     for device in devices:
-        cell = _cell(device, chosen, state)
+        cell = _cell(device, chosen, state, blocked)
         counts[cell.state] += 1
         roots = placed.setdefault(_numa(device), {})
         roots.setdefault(_text(device, _ROOT), []).append((device, cell))
@@ -86,13 +90,17 @@ def picture(
     return NodePicture(node, f"{sum(counts.values())} devices: {', '.join(shown)}", boxes, tuple(links))
 
 
-def _cell(device: Device, chosen: Mapping[DeviceId, str], state: AllocatedState) -> Cell:
+def _cell(
+    device: Device, chosen: Mapping[DeviceId, str], state: AllocatedState, blocked: Container[DeviceId]
+) -> Cell:
     owner = chosen.get(device.id, "")
     kind: State = "free"
     if owner:
         kind = "chosen"
     elif state.holds(device.id):
         kind = "used"
+    elif device.id in blocked:
+        kind = "blocked"
     elif any(taint.effect in ("NoSchedule", "NoExecute") for taint in device.taints):
         kind = "tainted"
     return Cell(device.name, _detail(device), kind, owner)
@@ -135,22 +143,24 @@ _MANY = 8
 
 
 def _collapse(entries: list[tuple[Device, Cell]]) -> tuple[Cell, ...]:
-    """Free partitions of one kind become one line when there are many; everything else has its own."""
+    """Partitions of one GPU in one state become one line when there are many; all else has its own."""
     cells = [cell for _, cell in entries]
     if len(cells) <= _MANY:
         return tuple(cells)
     kept: list[Cell] = []
-    groups: dict[tuple[str, str, State], list[Cell]] = {}
+    groups: dict[tuple[str, State], dict[str, int]] = {}
     for device, cell in entries:
         parent = device.attribute(f"{device.driver}/parentUUID")
         if cell.state == "chosen" or (parent is None and not _is_partition(device)):
             kept.append(cell)
         else:
-            key = (cell.name.split("-mig-")[0], cell.detail, cell.state)
-            groups.setdefault(key, []).append(cell)
-    for (owner, detail, kind), members in groups.items():
-        name = members[0].name if len(members) == 1 else f"{owner} {len(members)} ×"
-        kept.append(Cell(name, detail, kind))
+            details = groups.setdefault((cell.name.split("-mig-")[0], cell.state), {})
+            detail = cell.detail.split(" ")[0]
+            details[detail] = details.get(detail, 0) + 1
+    for (owner, kind), details in groups.items():
+        number = sum(details.values())
+        text = ", ".join(f"{count} × {detail}" for detail, count in details.items())
+        kept.append(Cell(f"{owner} in {number} parts" if number > 1 else f"{owner} in part", text, kind))
     return tuple(kept)
 
 
@@ -173,8 +183,7 @@ def render(drawn: NodePicture, width: int = 100) -> str:
         row.append(box)
         used += size
     lines.extend(_beside(row))
-    for group in drawn.links:
-        lines.append(f"linked (NVLink or alike): {', '.join(group)}")
+    lines.extend(f"linked (NVLink or alike): {', '.join(group)}" for group in drawn.links)
     lines.append("   ".join(f"{mark} {name}" for name, mark in MARKS.items()))
     return "\n".join(lines) + "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from itertools import pairwise
 
 from policygen.render.node_picture import Cell, NodePicture, NumaBox, RootBox, State
 
@@ -14,9 +15,16 @@ _FILL: dict[State, str] = {
     "chosen": "#2f855a",
     "free": "#e2e8f0",
     "used": "#718096",
+    "blocked": "#cbd5e0",
     "tainted": "#c53030",
 }
-_INK: dict[State, str] = {"chosen": "#ffffff", "free": "#1a202c", "used": "#ffffff", "tainted": "#ffffff"}
+_INK: dict[State, str] = {
+    "chosen": "#ffffff",
+    "free": "#1a202c",
+    "used": "#ffffff",
+    "blocked": "#718096",
+    "tainted": "#ffffff",
+}
 _STYLE = (
     "text{font:12px ui-monospace,monospace}.title{font-size:15px;font-weight:bold}"
     ".numa{fill:none;stroke:#4a5568;stroke-width:1.5}.root{fill:none;stroke:#a0aec0;stroke-dasharray:4 3}"
@@ -103,7 +111,7 @@ def _cell(cell: Cell, x: int, y: int) -> Iterator[str]:
 def _links(group: tuple[str, ...], places: dict[str, tuple[int, int]]) -> Iterator[str]:
     """A chain through the group's devices; a mesh of eight would hide them."""
     known = [places[name] for name in group if name in places]
-    for (x1, y1), (x2, y2) in zip(known, known[1:], strict=False):
+    for (x1, y1), (x2, y2) in pairwise(known):
         yield f'<path class="link" d="M{x1} {y1 + 3} L{x2} {y2 + 3}" opacity="0.5"/>'
 
 
