@@ -100,7 +100,7 @@ def compile_with(policy: Policy, version: str, make: Maker) -> CompiledPolicy:
             for item in policy.validations
         ),
         audit_annotations=tuple(
-            _checked(item, make, env, ("string", "null")) for item in policy.audit_annotations
+            _checked(item, make, env, ("string", "null_type")) for item in policy.audit_annotations
         ),
     )
 
@@ -116,10 +116,10 @@ def _compile(source: NamedExpression, make: Maker, env: Env) -> tuple[Expression
 def _checked(source: NamedExpression, make: Maker, env: Env, allowed: tuple[str, ...]) -> Expression:
     """Compile an expression that must have one of these types, exactly: `dyn` is none of them."""
     compiled, result = _compile(source, make, env)
-    if result is None or str(result) in allowed:
+    if result is None or result.declared in allowed:
         return compiled
     if len(allowed) == 1:
-        says = f"must evaluate to {allowed[0]} but got {result}"
+        says = f"must evaluate to {allowed[0]} but got {result.declared}"
     else:
         says = f"must evaluate to one of [{' '.join(allowed)}]"
     return Expression(source.name, source.expression, None, says)

@@ -38,6 +38,11 @@ from policygen.merge.typed import Foreign
 
 _JSON_SAFE: Final = 2**53 - 1
 
+_SUBRESOURCE_KINDS: Final = frozenset(
+    {("autoscaling/v1", "Scale"), ("policy/v1", "Eviction"), ("authentication.k8s.io/v1", "TokenRequest")}
+)
+"""Kinds that occur as subresources of other groups only: their own group's OpenAPI document lacks them."""
+
 FREE: Final = KindSchema("", "", Struct("", {}, preserve_unknown=True), builtin=False)
 """What a JSONPatch needs to know of a kind that nobody has defined: nothing."""
 
@@ -53,7 +58,7 @@ def apply_configuration(value: Any, subject_data: tuple[Any, ...], obj: Object, 
     check_type_names(value, value.type_name)
     patch = _Native(subject_data).object(value)
     patch["apiVersion"], patch["kind"] = obj.get("apiVersion"), obj.get("kind")
-    if not schema.root.published:
+    if not schema.root.published or (schema.api_version, schema.kind) in _SUBRESOURCE_KINDS:
         raise MutationError(
             "error applying patch: failed to convert patch object to typed object: "
             f"no corresponding type for {schema.api_version}, Kind={schema.kind}"

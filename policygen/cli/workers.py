@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import cycle
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -38,9 +38,9 @@ def map_ordered(
         yield _collect([connection for connection, _ in started], iter(items))
     finally:
         for connection, process in started:
-            connection.close()
-            process.join(timeout=5)
-            if process.is_alive():
+            _stop(connection)
+            process.join(timeout=1)
+            if process.is_alive():  # in the middle of an item that nobody waits for
                 process.terminate()
 
 
@@ -67,10 +67,19 @@ def _collect(connections: list[Connection], items: Iterator[Item]) -> Iterator[R
 
 
 def _serve(work: Callable[[Item], Result], connection: Connection) -> None:
-    """Answer items until the other side hangs up."""
+    """Answer items until there is none."""
     while True:
         try:
             item = connection.recv()
+            if item is None:
+                return
+            connection.send(work(item))
         except (EOFError, OSError, KeyboardInterrupt):
             return
-        connection.send(work(item))
+
+
+def _stop(connection: Connection) -> None:
+    """Say that nothing more comes: others may hold copies of the pipe, so closing it is not enough."""
+    with suppress(OSError):
+        connection.send(None)
+    connection.close()

@@ -1,0 +1,219 @@
+"""The `run` command: files in, text and exit code out."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policygen.cli.main import run
+
+POLICY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: users}
+spec:
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  matchConditions: [{name: container-network, expression: "!object.spec.?hostNetwork.orValue(false)"}]
+  variables: [{name: first, expression: "object.spec.containers[0].name"}]
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration:
+        expression: "Object{spec: Object.spec{hostUsers: variables.first == 'keep'}}"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: users}
+spec: {policyName: users}
+"""
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{name: c, image: i:1}]}\n"
+HOST = POD.replace("NAME", "h").replace("spec: {", "spec: {hostNetwork: true, ")
+BAD = POD.replace("NAME", "bad").replace("spec: {", "spec: {priorityClassName: nope, ")
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY)
+
+
+def pods(*names: str) -> str:
+    return "---\n".join(POD.replace("NAME", name) for name in names)
+
+
+def test_yaml_is_what_would_be_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a", "b"))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 0
+
+    shown = capsys.readouterr()
+    documents = list(yaml.safe_load_all(shown.out))
+    assert [document["metadata"]["name"] for document in documents] == ["a", "b"]
+    assert [document["spec"]["hostUsers"] for document in documents] == [False, False]
+    assert documents[0]["spec"]["containers"][0]["imagePullPolicy"] == "IfNotPresent"
+    assert shown.err == "2 objects: 2 changed, 0 unchanged, 0 refused\n"
+
+
+def test_diff_shows_what_the_policies_change(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a") + "---\n" + HOST)
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "-o", "diff"]) == 0
+
+    assert capsys.readouterr().out == (
+        "Pod default/a (pods.yaml:1): changed\n"
+        "  + spec.hostUsers: false\n"
+        "Pod default/h (pods.yaml:6): unchanged\n"
+    )
+
+
+def test_explain_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a") + "---\n" + HOST)
+
+    run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "-o", "diff", "--explain"])
+
+    assert capsys.readouterr().out == (
+        "Pod default/a (pods.yaml:1): changed\n"
+        "  + spec.hostUsers: false\n"
+        "  policy users: mutated\n"
+        '      variables.first = "c"\n'
+        "      + spec.hostUsers: false\n"
+        "Pod default/h (pods.yaml:6): unchanged\n"
+        "  policy users: skipped: matchConditions `container-network`\n"
+    )
+
+
+def test_json_is_one_line_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a") + "---\n" + BAD)
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "-o", "json", "--explain"]) == 1
+
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (first["allowed"], first["changed"], first["source"]) == (True, True, "pods.yaml:1")
+    assert first["verdicts"][0]["variables"] == {"first": "c"}
+    assert second["message"] == 'pods "bad" is forbidden: no PriorityClass with name nope was found'
+
+
+def test_a_refusal_is_exit_code_one(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(BAD)
+
+    assert run(["--error-format", "concise", "run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 1
+
+    shown = capsys.readouterr()
+    assert "error[request-refused]: `Pod default/bad` (pods.yaml:1) is refused with 403\n" in shown.err
+    assert shown.out.startswith("---\n# Pod default/bad: refused with 403: pods")
+
+
+def test_faulty_documents_do_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a") + "---\nkind: [\n---\n" + pods("b"))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "-o", "diff"]) == 2
+
+    shown = capsys.readouterr()
+    assert "Pod default/a" in shown.out
+    assert "Pod default/b" in shown.out
+    assert "manifest-syntax" in shown.err
+
+
+def test_standard_input_and_lists(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items: list[Any] = [yaml.safe_load(text) for text in pods("a", "b").split("---\n")]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "-", "-o", "diff"]) == 0
+
+    assert [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()[::2]] == [
+        "Pod default/a",
+        "Pod default/b",
+    ]
+
+
+def test_several_processes_give_the_same_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text("---\n".join(pods(f"p{number}") for number in range(300)))
+    run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "-o", "json"])
+    alone = capsys.readouterr()
+
+    run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "-o", "json", "--jobs", "3"])
+
+    together = capsys.readouterr()
+    assert together == alone
+    assert len(alone.out.splitlines()) == 300
+
+
+def test_loose_ends_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    broken = POLICY.replace("variables.first == 'keep'", "nope").replace(
+        "policyName: users", "policyName: other"
+    )
+    Path("broken.yaml").write_text(broken)
+    Path("pods.yaml").write_text(pods("a", "b"))
+
+    run(["--error-format", "concise", "run", "-p", "broken.yaml", "-p", "broken.yaml", "-f", "pods.yaml"])
+
+    shown = capsys.readouterr().err
+    for code in ("policy-does-not-compile", "unbound-policy", "unknown-policy"):
+        assert shown.count(f"warning[{code}]") == 1
+    assert shown.count("warning[duplicate-object]") == 2
+
+
+def test_an_unknown_kind_asks_for_its_definition(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("policy.yaml").write_text(
+        POLICY.replace("resources: [pods]", "resources: ['*']").replace('[""]', '["*"]')
+    )
+    Path("jobs.yaml").write_text(
+        "apiVersion: example.com/v1\nkind: Job\nmetadata: {name: a}\nspec: {containers: [{name: c}]}\n"
+    )
+
+    assert run(["run", "-p", "policy.yaml", "-f", "jobs.yaml"]) == 2
+
+    shown = capsys.readouterr().err
+    assert "error[unknown-kind]" in shown
+    assert "CustomResourceDefinition" in shown
+
+
+def test_a_policy_of_the_wrong_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("policy.yaml").write_text(POLICY.replace("patchType: ApplyConfiguration", "patchType: Merge"))
+    Path("pods.yaml").write_text(pods("a"))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 2
+
+    assert "error[invalid-policy]" in capsys.readouterr().err
+
+
+def test_a_panic_of_the_server_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    expression = "[JSONPatch{op: 'add', path: '/spec/tolerations', value: [Object.spec.tolerations{}]}]"
+    policy = yaml.safe_load_all(POLICY)
+    first, binding = policy
+    first["spec"]["mutations"] = [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
+    Path("policy.yaml").write_text(yaml.safe_dump_all([first, binding]))
+    Path("pods.yaml").write_text(pods("a"))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 1
+
+    assert "error[server-panic]" in capsys.readouterr().err
+
+
+def test_namespaces_that_are_given_are_all_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a"))
+    Path("ns.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n")
+    arguments = ["run", "-p", "policy.yaml", "-f", "pods.yaml", "-o", "json", "-n", "nowhere"]
+
+    assert run(arguments) == 0
+    assert run([*arguments, "--namespaces", "ns.yaml"]) == 1
+
+    assert 'namespaces \\"nowhere\\" not found' in capsys.readouterr().out
+
+
+def test_usage() -> None:
+    assert run(["run", "-p", "policy.yaml"]) == 3
+    assert run(["run", "-f", "x.yaml", "--plugin", "Nope"]) == 3
+    assert run(["run", "-f", "absent.yaml"]) == 2
