@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from policygen.compiler.checks_cel import check_conditions, check_selectors
 from policygen.compiler.checks_devices import (
     check_classes,
     check_distinct,
     check_extended_resources,
     check_products,
-    check_selectors,
+    check_sizes,
     check_unused,
 )
 from policygen.compiler.checks_fragments import check_fragments
@@ -31,7 +32,9 @@ CHECKS: tuple[Check, ...] = (
     check_extended_resources,
     check_products,
     check_distinct,
+    check_sizes,
     check_selectors,
+    check_conditions,
     check_unused,
     check_limits,
     check_qos,

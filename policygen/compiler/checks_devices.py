@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from policygen.compiler.model import Condition, Device, Model, Text
+from policygen.compiler.model import Condition, Device, Model
 from policygen.diagnostics import Diagnostics, Label, Span
 from policygen.dra import catalogue
 from policygen.dra.data.model import Product
 from policygen.kube.quantity import Quantity
 
-if TYPE_CHECKING:
-    from policygen.cel.env import Env
-
 MAX_SELECTORS = 32
-MAX_EXPRESSION = 10 * 1024
-"""`CELSelectorExpressionMaxLength`."""
 
 
 def check_classes(model: Model, found: Diagnostics) -> None:
@@ -162,51 +154,13 @@ def check_distinct(model: Model, found: Diagnostics) -> None:
                 )
 
 
-def check_selectors(model: Model, found: Diagnostics) -> None:
-    """The user's own CEL compiles: selectors on `device`, conditions of rules on the request."""
-    own: list[Text] = [text for device in model.devices for text in device.cel]
-    for claim in model.claims:
-        own += [text for r in claim.requests for item in r.alternatives for text in item.cel]
-    if own:
-        from policygen.cel.env import device_env
-
-        _check_cel(own, device_env(model.kubernetes), "selector", found)
-    conditions = [text for rule in model.rules for text in rule.match.cel]
-    if conditions:
-        from policygen.cel.env import admission_env
-
-        env = admission_env(model.kubernetes, has_params=False, patch_types=False)
-        _check_cel(conditions, env, "condition", found)
+def check_sizes(model: Model, found: Diagnostics) -> None:
+    """A class has a bounded number of selectors."""
     for device in model.devices:
         count = len(device.conditions) + len(device.cel) + 1
         if count > MAX_SELECTORS:
             found.error(
                 "too-many", f"a class has at most {MAX_SELECTORS} selectors, not {count}", device.span
-            )
-
-
-def _check_cel(texts: Iterable[Text], env: Env, what: str, found: Diagnostics) -> None:
-    from policygen.cel.errors import CompileError
-    from policygen.cel.program import compile_program
-
-    for text in texts:
-        if len(text.value) > MAX_EXPRESSION:
-            found.error("cel-too-long", f"a {what} has at most {MAX_EXPRESSION} characters", text.span)
-            continue
-        try:
-            program = compile_program(text.value, env)
-        except CompileError as error:
-            for issue in error.issues:
-                found.error(
-                    "cel-error",
-                    issue.message,
-                    text.inner(issue.offset, issue.offset + 1),
-                    notes=[f"in this {what}"],
-                )
-            continue
-        if str(program.result_type) not in {"bool", "dyn"}:
-            found.error(
-                "cel-not-a-test", f"this {what} is of type `{program.result_type}`, not `bool`", text.span
             )
 
 

@@ -187,7 +187,10 @@ class Scope:
             case Sequence(items=items):
                 return [self.json(item) for item in items]
             case Mapping(entries=entries):
-                return {entry.key.text: self.json(entry.value) for entry in entries}
+                return {
+                    entry.key.text: self.json(entry.value)
+                    for entry in sorted(entries, key=lambda entry: entry.key.text)
+                }
 
     def duplicate(self, noun: str, name: str, span: Span, first: Span) -> None:
         """Something that is named twice."""

@@ -22,7 +22,7 @@ from policygen.diagnostics import Diagnostics, Label, PolicygenError, Source, Sp
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_DEPTH = 100
-MAX_NODES = 500_000
+MAX_NODES = 200_000
 """Nodes after aliases are expanded: a text of ten lines can stand for billions."""
 MAX_ITEMS = 10_000
 """Items of one list or keys of one mapping."""

@@ -1,5 +1,4 @@
-"""The product's own policies: their manifests are up to date, valid for every version, and good for kustomize."""
-kustomize accepts."""
+"""The product's own policies: manifests are up to date, valid for every version, and good for kustomize."""
 
 import re
 import shutil
