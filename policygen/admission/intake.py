@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from policygen.admission.activation import default_options
 from policygen.admission.cluster import Cluster
-from policygen.admission.compilation import compile_policy
 from policygen.admission.policy import BINDING_KINDS, GROUP, read_binding
 from policygen.admission.request import AdmissionRequest, Object, Operation, UserInfo
 from policygen.diagnostics import Diagnostics
@@ -86,7 +85,7 @@ def check_policies(cluster: Cluster, found: Diagnostics) -> None:
     for bound in (*cluster.mutating_policies, *cluster.validating_policies):
         policy = bound.policy
         known.add((policy.name, policy.mutating))
-        for expression in compile_policy(policy, cluster.version).errors():
+        for expression in cluster.compiled(policy).errors():
             found.warning(
                 "policy-does-not-compile",
                 f"an expression of policy `{policy.name}` does not compile: `{_short(expression.text)}`",
