@@ -32,6 +32,7 @@ _SUMMABLE: Final = tuple(
         strict=True,
     )
 )
+_UNIFORM: Final = frozenset({int, str})
 _ORDERED: Final = frozenset({int, Uint, float, bool, Duration, Timestamp, str, bytes})
 
 
@@ -43,6 +44,12 @@ def order(left: Value, right: Value) -> int | None:
         return None
 
 
+def is_uniform(items: Sequence[Value]) -> bool:
+    """Whether all are texts, or all are ints: then Python compares as CEL does."""
+    kinds = set(map(type, items))
+    return len(kinds) == 1 and kinds <= _UNIFORM
+
+
 def _ordered(items: Sequence[Value]) -> Sequence[Value]:
     for item in items:
         if type(item) not in _ORDERED:
@@ -52,6 +59,8 @@ def _ordered(items: Sequence[Value]) -> Sequence[Value]:
 
 def is_sorted(items: Sequence[Value]) -> bool:
     """Whether no element is greater than the next."""
+    if is_uniform(items):
+        return all(items[at] <= items[at + 1] for at in range(len(items) - 1))
     _ordered(items)
     return not any((order(items[at], items[at + 1]) or 0) > 0 for at in range(len(items) - 1))
 
@@ -69,6 +78,8 @@ def least(items: Sequence[Value]) -> Value:
 def _best(items: Sequence[Value], sign: int, name: str) -> Value:
     if not items:
         raise EvalError(f"{name} called on empty list")
+    if is_uniform(items):
+        return max(items) if sign < 0 else min(items)
     best = _ordered(items)[0]
     for item in items[1:]:
         if (order(best, item) or 0) * sign > 0:

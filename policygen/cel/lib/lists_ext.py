@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cmp_to_key
 from typing import Final
 
 from policygen.cel import types
 from policygen.cel.cost import LIST_COST, STRING_FACTOR, size_of
 from policygen.cel.decls import MAX, CallEstimate, Estimate, Estimated, Example, FunctionDecl, Overload, Range
 from policygen.cel.errors import EvalError, NoSuchOverloadError, ServerPanicError
-from policygen.cel.lib.lists import COMPARABLE, order
+from policygen.cel.gosort import go_order
+from policygen.cel.lib.lists import COMPARABLE, is_uniform
 from policygen.cel.values import Duration, Timestamp, Uint, Value, equal, type_name
 
 _LONGEST_RANGE: Final = 10_000_000
 _DEEPEST: Final = 500
+_STABLE: Final = 12
+"""Up to so many elements Go sorts by insertion, which is stable."""
+
 _COMPARERS: Final = frozenset({int, Uint, float, bool, Duration, Timestamp, str, bytes})
-_HASHED: Final = frozenset({str, int})
 
 
 def int_range(count: int) -> list[int]:
@@ -83,19 +85,23 @@ def sort_by_keys(items: Value, keys: Value) -> list[Value]:
         raise EvalError("list elements must be comparable")
     if len(items) > 1 and any(type(key) is not kind for key in keys):
         raise EvalError("list elements must have the same type")
-    if kind is float and any(key != key for key in keys):  # noqa: PLR0124
-        ranks = sorted(
-            range(len(items)), key=cmp_to_key(lambda left, right: order(keys[left], keys[right]) or 0)
-        )
-    else:
-        ranks = sorted(range(len(items)), key=keys.__getitem__)
-    return [items[rank] for rank in ranks]
+    if _depends_on_algorithm(items, keys):
+        return [items[rank] for rank in go_order(len(items), lambda left, right: keys[left] < keys[right])]
+    return [items[rank] for rank in sorted(range(len(items)), key=keys.__getitem__)]
+
+
+def _depends_on_algorithm(items: list[Value], keys: list[Value]) -> bool:
+    """Whether a stable sort may differ from Go's: equal keys of different elements, or NaN."""
+    if keys is items and is_uniform(keys):
+        return False
+    if type(keys[0]) is float and any(key != key for key in keys):  # noqa: PLR0124
+        return True
+    return len(items) > _STABLE and len(set(keys)) < len(keys)
 
 
 def distinct(items: Sequence[Value]) -> list[Value]:
     """The elements without those that equal an earlier one."""
-    kinds = set(map(type, items))
-    if len(kinds) == 1 and kinds <= _HASHED:
+    if is_uniform(items):
         return list(dict.fromkeys(items))
     found: list[Value] = []
     for item in items:
