@@ -17,9 +17,6 @@ from policygen.kube.quantity import Quantity
 Changes: TypeAlias = Mapping[str, Any] | None
 _Struct: TypeAlias = dict[str, Any]
 
-EMPTY_MAP: Final[Mapping[str, Any]] = {}
-"""Stands for a new empty map in the table."""
-
 
 def rounded(*fields: str) -> Callable[[_Struct], Changes]:
     """Round the quantities of resource lists up to thousandths (`SetDefaults_ResourceList`)."""

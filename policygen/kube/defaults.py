@@ -7,17 +7,14 @@ those of the types inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from policygen.kube import catalog, default_rules, roundtrip
-from policygen.kube.schema import KindSchema, ListOf, MapOf, Node, Scalar, Struct
+from policygen.kube.schema import KindSchema
+from policygen.kube.type_rules import EMPTY_MAP, Rule, TypeRules
 
-Rule: TypeAlias = "tuple[str, Any] | Callable[[dict[str, Any]], Mapping[str, Any] | None]"
-"""A field and what an absent one becomes, or a function from a struct to the fields that it changes."""
-
-_EMPTY_MAP: Final = default_rules.EMPTY_MAP
 _ROUNDED: Final = default_rules.rounded
 
 _CONTAINER: Final[tuple[Rule, ...]] = (
@@ -29,8 +26,8 @@ _RESOURCES: Final[tuple[Rule, ...]] = (_ROUNDED("limits", "requests"),)
 _MODE: Final[tuple[Rule, ...]] = (("defaultMode", 0o644),)
 _ALL_SELECTED: Final[tuple[Rule, ...]] = (
     ("matchPolicy", "Equivalent"),
-    ("namespaceSelector", _EMPTY_MAP),
-    ("objectSelector", _EMPTY_MAP),
+    ("namespaceSelector", EMPTY_MAP),
+    ("objectSelector", EMPTY_MAP),
 )
 _DEVICE_REQUEST: Final[tuple[Rule, ...]] = (
     ("allocationMode", "ExactCount"),
@@ -62,7 +59,7 @@ TABLE: Final[Mapping[str, tuple[Rule, ...]]] = {
     "core/v1.PodSpec": (
         ("dnsPolicy", "ClusterFirst"),
         ("restartPolicy", "Always"),
-        ("securityContext", _EMPTY_MAP),
+        ("securityContext", EMPTY_MAP),
         ("terminationGracePeriodSeconds", 30),
         ("schedulerName", "default-scheduler"),
         _ROUNDED("overhead"),
@@ -138,7 +135,7 @@ TABLE: Final[Mapping[str, tuple[Rule, ...]]] = {
         ("podManagementPolicy", "OrderedReady"),
         ("replicas", 1),
         ("revisionHistoryLimit", 10),
-        ("persistentVolumeClaimRetentionPolicy", _EMPTY_MAP),
+        ("persistentVolumeClaimRetentionPolicy", EMPTY_MAP),
     ),
     "apps/v1.StatefulSetUpdateStrategy": (
         ("type", "RollingUpdate"),
@@ -187,9 +184,6 @@ TABLE: Final[Mapping[str, tuple[Rule, ...]]] = {
 }
 """The rules by type. `("field", value)` fills an absent field; functions return what they change."""
 
-_NEVER: Final = object()
-_AnyStep: TypeAlias = Callable[[Any], Any]
-
 
 def default_object(value: Mapping[str, Any], version: str) -> dict[str, Any]:
     """The object as the API server sees it: decoded, defaulted and encoded again. The input is not changed.
@@ -204,112 +198,9 @@ def default_object(value: Mapping[str, Any], version: str) -> dict[str, Any]:
 
 def apply(value: dict[str, Any], schema: KindSchema) -> dict[str, Any]:
     """Default an object that is already as Go encodes it (`roundtrip`). The input is not changed."""
-    step = _step(schema.root)
-    return value if step is None else step(value)
+    return _rules().apply(value, schema)
 
 
 @cache
-def _step(node: Node) -> _AnyStep | None:
-    """The function that defaults values of a node, None when nothing in or below it has a rule."""
-    if not _concerned(node, ()):
-        return None
-    match node:
-        case Struct():
-            return _struct(node)
-        case ListOf():
-            element = _step(node.element)
-            assert element is not None
-            return _list(element)
-        case MapOf():
-            below = _step(node.value)
-            assert below is not None
-            return _map(below)
-        case Scalar():
-            return None
-
-
-def _concerned(node: Node, inside: tuple[Node, ...]) -> bool:
-    match node:
-        case Struct():
-            if node.name in TABLE:
-                return True
-            if node in inside:
-                return False
-            return any(_concerned(declared.type, (*inside, node)) for declared in node.fields.values())
-        case ListOf():
-            return _concerned(node.element, inside)
-        case MapOf():
-            return _concerned(node.value, inside)
-        case Scalar():
-            return False
-
-
-def _absent(node: Struct, name: str) -> Any:
-    """The value that means the same as absence: Go always writes a field without `omitempty`."""
-    declared = node.fields[name]
-    return _NEVER if declared.omitempty else roundtrip.zero(declared)
-
-
-def _struct(node: Struct) -> _AnyStep:
-    rules = TABLE.get(node.name, ())
-    constants = tuple((*rule, _absent(node, rule[0])) for rule in rules if isinstance(rule, tuple))
-    functions = tuple(rule for rule in rules if not isinstance(rule, tuple))
-    # Constants first: functions of the same type read them.
-    below: dict[str, _AnyStep] = {}
-    for name, declared in node.fields.items():
-        found = _step(declared.type) if declared.type is not node else None
-        if found is not None:
-            below[name] = found
-
-    def step(value: dict[str, Any]) -> dict[str, Any]:
-        out = None
-        for name, constant, absent in constants:
-            if name not in value or value[name] == absent:
-                if out is None:
-                    out = dict(value)
-                out[name] = {} if constant is _EMPTY_MAP else constant
-        for function in functions:
-            changes = function(value if out is None else out)
-            if changes:
-                if out is None:
-                    out = dict(value)
-                out.update(changes)
-        for name, inner in below.items():
-            item = (value if out is None else out).get(name)
-            if item is not None:
-                new = inner(item)
-                if new is not item:
-                    if out is None:
-                        out = dict(value)
-                    out[name] = new
-        return value if out is None else out
-
-    return step
-
-
-def _list(inner: _AnyStep) -> _AnyStep:
-    def step(value: list[Any]) -> list[Any]:
-        out = None
-        for index, item in enumerate(value):
-            new = inner(item)
-            if new is not item:
-                if out is None:
-                    out = list(value)
-                out[index] = new
-        return value if out is None else out
-
-    return step
-
-
-def _map(inner: _AnyStep) -> _AnyStep:
-    def step(value: dict[str, Any]) -> dict[str, Any]:
-        out = None
-        for name, item in value.items():
-            new = inner(item)
-            if new is not item:
-                if out is None:
-                    out = dict(value)
-                out[name] = new
-        return value if out is None else out
-
-    return step
+def _rules() -> TypeRules:
+    return TypeRules(TABLE)

@@ -25,6 +25,7 @@ SUFFIX: Final = "xxxxx"
 """Stands for the five random characters behind a `generateName`."""
 
 _MAX_GENERATED: Final = 58
+_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def prepare_for_create(obj: Object, schema: KindSchema, uid: str = UID) -> Object:
@@ -223,7 +224,7 @@ def _create_claim(claim: Object, _: str) -> Object:
 
 def _create_daemon_set(daemon_set: Object, _: str) -> Object:
     metadata = daemon_set["metadata"]
-    annotations = {"deprecated.daemonset.template.generation": "1"} | metadata.get("annotations", {})
+    annotations = metadata.get("annotations", {}) | {_GENERATION: "1"}
     return _reset_status(daemon_set) | {"metadata": metadata | {"annotations": annotations}}
 
 
@@ -251,11 +252,24 @@ def _plain_update(new: Object, old: Object, schema: KindSchema) -> Object:
     kept = _without_status(new)
     if "status" in old:
         kept["status"] = old["status"]
+    if schema.kind == "DaemonSet":
+        kept["metadata"] = _next_generation(new, old)
     if schema.kind == "Job" and not new["spec"].get("manualSelector"):
         spec = new["spec"]
         if "selector" not in spec and "selector" in old["spec"]:
             kept["spec"] = spec | {"selector": old["spec"]["selector"]}
     return kept
+
+
+def _next_generation(new: Object, old: Object) -> Object:
+    """The metadata of a DaemonSet: the template's generation counts its changes."""
+    metadata: Object = new["metadata"]
+    known = old["metadata"].get("annotations", {}).get(_GENERATION)
+    if known is None or not known.isdigit():
+        return metadata
+    changed = new["spec"].get("template") != old["spec"].get("template")
+    generation = str(int(known) + changed)
+    return metadata | {"annotations": metadata.get("annotations", {}) | {_GENERATION: generation}}
 
 
 def _resized(new: Object, old: Object) -> Object:
