@@ -11,7 +11,7 @@ from policygen.diagnostics import Diagnostics, Label, Span, fail
 
 SUFFIXES = (".yaml", ".yml")
 _API_VERSION = re.compile(r"""^["']?apiVersion["']?:\s*["']?policygen\.dev/""", re.MULTILINE)
-_OTHER_KIND = re.compile(r"^kind:\s*(Suite|Inventory)\b", re.MULTILINE)
+_OTHER_KIND = re.compile(r"""^kind:\s*["']?(PolicySuite|Suite|Inventory)\b""", re.MULTILINE)
 _SECTIONS = ("priorities", "devices", "claims", "tenants")
 _SINGULAR = {"priorities": "priority", "devices": "device", "claims": "claim", "tenants": "tenant"}
 
