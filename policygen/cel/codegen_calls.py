@@ -124,7 +124,7 @@ def _binary(writer: Writer, step: CallStep) -> str | None:
 
 
 def _equality(writer: Writer, step: CallStep, *, negated: bool) -> str | None:
-    """`a == 'x'`: one test of the type when it is what the constant suggests, otherwise the general function."""
+    """`a == 'x'`: the type is tested, and anything but the constant's goes to the general function."""
     left, right = step.args
     constant, other = (left, right) if isinstance(left, Const) else (right, left)
     if not isinstance(constant, Const) or isinstance(other, Const):

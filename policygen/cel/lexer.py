@@ -15,8 +15,8 @@ from typing import Final
 class Token:
     """A piece of text.
 
-    `kind` is `ident`, `escaped`, `int`, `uint`, `float`, `string`, `bytes`, `end`, `error`, or the text itself
-    for operators and the words `in`, `true`, `false`, `null`.
+    `kind` is `ident`, `escaped`, `int`, `uint`, `float`, `string`, `bytes`, `end`, `error`, or the text
+    itself for operators and the words `in`, `true`, `false`, `null`.
     """
 
     kind: str
