@@ -67,7 +67,15 @@ def _next_rune(data: bytes, position: int) -> int:
     return position
 
 
-@lru_cache(maxsize=1024)
+_KEPT = 4096
+"""Longer patterns are compiled anew each time, so that the memory of what was compiled stays small."""
+
+
 def compile_regex(pattern: str) -> Regex:
     """A compiled pattern, kept for the next use; `RegexError` where Go refuses it."""
+    return _kept(pattern) if len(pattern) <= _KEPT else Regex(pattern)
+
+
+@lru_cache(maxsize=512)
+def _kept(pattern: str) -> Regex:
     return Regex(pattern)

@@ -26,6 +26,9 @@ _NANO = -9
 _MAX_DIGITS = 4000
 """Values with more digits are refused: Go would spend memory without bound on them."""
 
+_KEPT = 32
+"""Longer texts are read anew each time, so that the memory of what was read stays small."""
+
 _SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)")
 _DECIMAL_SUFFIXES: Final = {
@@ -62,7 +65,7 @@ class Quantity:
     @staticmethod
     def parse(text: str) -> Quantity:
         """The quantity that a text means; `QuantityError` has the server's words when it means none."""
-        return _parse(text)
+        return _parsed(text) if len(text) <= _KEPT else _parse(text)
 
     @staticmethod
     def of(value: int, form: Format = Format.DECIMAL_SI) -> Quantity:
@@ -184,13 +187,17 @@ class Quantity:
 def is_quantity(text: str) -> bool:
     """Whether a text parses as a quantity."""
     try:
-        _parse(text)
+        Quantity.parse(text)
     except QuantityError:
         return False
     return True
 
 
 @lru_cache(maxsize=4096)
+def _parsed(text: str) -> Quantity:
+    return _parse(text)
+
+
 def _parse(text: str) -> Quantity:
     """`ParseQuantity`. A text that is canonical already is kept as the written form, as Go keeps it."""
     match = _SHAPE.fullmatch(text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from policygen.cel import types
 from policygen.cel.cost import STRING_FACTOR, first_text_cost, size_of, text_cost
@@ -14,8 +14,10 @@ from policygen.cel.decls import CallEstimate, Estimated, Example, FunctionDecl, 
 from policygen.cel.errors import EvalError, NoSuchOverloadError
 from policygen.cel.gotext import quote
 from policygen.cel.lib.ip import IP, IP_TYPE, ip
-from policygen.cel.netip import AddressError, Prefix, parse_prefix
 from policygen.cel.values import Value
+
+if TYPE_CHECKING:
+    from policygen.cel.netip import Prefix
 
 CIDR_TYPE: Final = types.opaque("net.CIDR")
 TYPES: Final = (CIDR_TYPE,)
@@ -43,6 +45,8 @@ class CIDR:
 @lru_cache(maxsize=1024)
 def cidr(text: str) -> CIDR:
     """The network that a text means."""
+    from policygen.cel.netip import AddressError, parse_prefix
+
     try:
         prefix = parse_prefix(text)
     except AddressError as error:

@@ -12,7 +12,6 @@ from policygen.cel import types
 from policygen.cel.cost import REGEX_FACTOR, STRING_FACTOR, size_of
 from policygen.cel.decls import Example, FunctionDecl, Overload
 from policygen.cel.gotime import parse_rfc3339
-from policygen.cel.gourl import UrlError, parse_error, parse_request_uri
 from policygen.cel.values import NONE, Optional, Value
 from policygen.kube.names import dns_label, dns_label_1035, dns_subdomain, label_value, qualified_name
 
@@ -58,6 +57,8 @@ def _prefix(check: Check) -> Check:
 
 
 def _uri(text: str) -> list[str]:
+    from policygen.cel.gourl import UrlError, parse_error, parse_request_uri
+
     try:
         parse_request_uri(text)
     except UrlError as error:

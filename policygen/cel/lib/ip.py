@@ -6,16 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from policygen.cel import types
 from policygen.cel.cost import STRING_FACTOR, first_text_cost, size_of
 from policygen.cel.decls import Binding, Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
 from policygen.cel.gotext import quote
-from policygen.cel.netip import Address, AddressError, parse_address
 from policygen.cel.types import Type
 from policygen.cel.values import Value
+
+if TYPE_CHECKING:
+    from policygen.cel.netip import Address
 
 IP_TYPE: Final = types.opaque("net.IP")
 TYPES: Final = (IP_TYPE,)
@@ -41,6 +43,8 @@ class IP:
 @lru_cache(maxsize=1024)
 def ip(text: str) -> IP:
     """The address that a text means."""
+    from policygen.cel.netip import AddressError, parse_address
+
     try:
         address = parse_address(text)
     except AddressError as error:

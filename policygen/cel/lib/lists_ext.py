@@ -9,7 +9,6 @@ from policygen.cel import types
 from policygen.cel.cost import LIST_COST, STRING_FACTOR, size_of
 from policygen.cel.decls import MAX, CallEstimate, Estimate, Estimated, Example, FunctionDecl, Overload, Range
 from policygen.cel.errors import EvalError, NoSuchOverloadError, ServerPanicError
-from policygen.cel.gosort import go_order
 from policygen.cel.lib.lists import COMPARABLE, is_uniform
 from policygen.cel.values import Duration, Timestamp, Uint, Value, equal, type_name
 
@@ -86,6 +85,8 @@ def sort_by_keys(items: Value, keys: Value) -> list[Value]:
     if len(items) > 1 and any(type(key) is not kind for key in keys):
         raise EvalError("list elements must have the same type")
     if _depends_on_algorithm(items, keys):
+        from policygen.cel.gosort import go_order
+
         return [items[rank] for rank in go_order(len(items), lambda left, right: keys[left] < keys[right])]
     return [items[rank] for rank in sorted(range(len(items)), key=keys.__getitem__)]
 

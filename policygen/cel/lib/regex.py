@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from policygen.cel import types
 from policygen.cel.cost import regex_cost
 from policygen.cel.decls import CallEstimate, Estimated, Example, FunctionDecl, Overload, Range
 from policygen.cel.errors import EvalError
-from policygen.cel.goregex import RegexError
-from policygen.cel.goregex_match import Regex, compile_regex
 from policygen.cel.lib.standard import estimate_regex
+
+if TYPE_CHECKING:
+    from policygen.cel.goregex_match import Regex
 
 
 def _compiled(pattern: str) -> Regex:
+    from policygen.cel.goregex import RegexError
+    from policygen.cel.goregex_match import compile_regex
+
     try:
         return compile_regex(pattern)
     except RegexError as error:

@@ -54,9 +54,21 @@ class Semver:
         return text + "+" + ".".join(self.build) if self.build else text
 
 
-@lru_cache(maxsize=1024)
+_KEPT: Final = 64
+"""Longer texts are read anew each time, so that the memory of what was read stays small."""
+
+
 def parse_semver(text: str, normalize: bool = False) -> Semver:
     """The version that a text means; normalisation drops a `v` and leading zeros and fills up short ones."""
+    return _kept(text, normalize) if len(text) <= _KEPT else _parse(text, normalize)
+
+
+@lru_cache(maxsize=1024)
+def _kept(text: str, normalize: bool) -> Semver:
+    return _parse(text, normalize)
+
+
+def _parse(text: str, normalize: bool) -> Semver:
     if normalize:
         text = _normalized(text)
     if not text:

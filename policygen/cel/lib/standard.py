@@ -9,8 +9,6 @@ from policygen.cel import types
 from policygen.cel.cost import contains_cost, first_text_cost, regex_cost
 from policygen.cel.decls import CallEstimate, Estimated, Example, FunctionDecl, Overload, Range
 from policygen.cel.errors import EvalError, NoSuchOverloadError
-from policygen.cel.goregex import RegexError
-from policygen.cel.goregex_match import compile_regex
 from policygen.cel.lib import conversions, times
 from policygen.cel.values import Value
 
@@ -51,6 +49,9 @@ def matches(text: Value, pattern: Value) -> bool:
         raise NoSuchOverloadError("no such overload: matches")
     if type(pattern) is not str:
         raise NoSuchOverloadError
+    from policygen.cel.goregex import RegexError
+    from policygen.cel.goregex_match import compile_regex
+
     try:
         return compile_regex(pattern).matches(text)
     except RegexError as error:

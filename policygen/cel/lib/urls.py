@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from policygen.cel import types
 from policygen.cel.cost import STRING_FACTOR, first_text_cost
 from policygen.cel.decls import Binding, CallEstimate, Estimated, Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
-from policygen.cel.gourl import Url, UrlError, parse, parse_error, parse_request_uri
 from policygen.cel.types import Type
+
+if TYPE_CHECKING:
+    from policygen.cel.gourl import Url
 
 URL_TYPE: Final = types.struct("kubernetes.URL")
 
@@ -34,9 +36,23 @@ class URL:
         return str(self.url)
 
 
-@lru_cache(maxsize=1024)
+_KEPT: Final = 256
+"""Longer texts are read anew each time, so that the memory of what was read stays small."""
+
+
 def url(text: str) -> URL:
     """The URL that a text means: absolute, or an absolute path."""
+    return _kept(text) if len(text) <= _KEPT else _parsed(text)
+
+
+@lru_cache(maxsize=1024)
+def _kept(text: str) -> URL:
+    return _parsed(text)
+
+
+def _parsed(text: str) -> URL:
+    from policygen.cel.gourl import UrlError, parse, parse_error, parse_request_uri
+
     try:
         parse_request_uri(text)
         return URL(parse(text))
@@ -47,6 +63,8 @@ def url(text: str) -> URL:
 
 def is_url(text: str) -> bool:
     """Whether a text is a URL."""
+    from policygen.cel.gourl import UrlError, parse_request_uri
+
     try:
         parse_request_uri(text)
     except UrlError:
