@@ -23,6 +23,7 @@ from policygen.admission.request import AdmissionRequest, Object
 from policygen.admission.validation import registry
 from policygen.kube import custom, defaults, strategy
 from policygen.kube.decode_errors import DecodeError
+from policygen.kube.internal import through_internal
 from policygen.kube.roundtrip import round_trip, round_trip_strict
 from policygen.kube.schema import KindSchema
 
@@ -131,6 +132,9 @@ class _Chain:
             obj = dispatcher.dispatch(attributes, self.cluster, again, current)
         finally:
             self.verdicts.extend(current.verdicts)
+        schema = self.cluster.schema(attributes.request.kind)
+        if schema is not None and obj is not None:
+            obj = through_internal(obj, schema)
         self.seen = obj
         return attributes if obj is attributes.object else attributes.with_object(obj)
 
@@ -190,7 +194,7 @@ def decode(cluster: Cluster, request: AdmissionRequest) -> AdmissionRequest:
 def _decoded(obj: Object, schema: KindSchema) -> Object:
     try:
         if schema.builtin:
-            return defaults.apply(round_trip_strict(obj, schema), schema)
+            return through_internal(defaults.apply(round_trip_strict(obj, schema), schema), schema)
         decoded = custom.decode(obj, schema)
     except DecodeError as error:
         raise _not_decoded(schema, error.message) from error
@@ -209,7 +213,7 @@ def _not_decoded(schema: KindSchema, says: str) -> Denied:
 def _stored(obj: Object, schema: KindSchema) -> Object:
     try:
         if schema.builtin:
-            return defaults.apply(round_trip(obj, schema), schema)
+            return through_internal(defaults.apply(round_trip(obj, schema), schema), schema)
         return custom.decode(obj, schema).value
     except DecodeError as error:
         raise Denied(500, "InternalError", f"Internal error occurred: {error.message}") from error
