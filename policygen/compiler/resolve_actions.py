@@ -361,9 +361,9 @@ class Acting:
             span = spec.span_at("annotations", key)
             result.append(SetAnnotation(key, value, self._conflict("annotations"), span))
         result += self._env(spec)
+        result += self._shared_memory(spec)
         for name in sorted(spec.volumes):
             result += self._volume(spec, name, spec.volumes[name])
-        result += self._shared_memory(spec)
         return result
 
     def _containers(self, spec: InjectSpec, own: EnvSpec | MountSpec | SharedMemorySpec | None) -> Containers:
