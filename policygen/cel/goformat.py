@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from policygen.cel.gotext import atoi_error, parse_int
 
 _MOST_DIGITS = 100_000
+_LONGEST = 1 << 24
+"""A longer text is refused instead of filling memory."""
 
 
 class FormatError(ValueError):
@@ -65,7 +67,7 @@ def refusal(clause: Clause, given: str) -> FormatError:
 def interpolate(text: str, count: int, write: Callable[[int, Clause], str]) -> str:
     """The text with each clause replaced by what `write` makes of the argument with that index."""
     out: list[str] = []
-    position = index = 0
+    position = index = length = 0
     while True:
         percent = text.find("%", position)
         if percent < 0:
@@ -83,6 +85,9 @@ def interpolate(text: str, count: int, write: Callable[[int, Clause], str]) -> s
         clause, position = _read_clause(text, percent + 1)
         out.append(write(index, clause))
         index += 1
+        length += len(out[-1])
+        if length > _LONGEST:
+            raise FormatError("formatted text is too long")
 
 
 def _read_clause(text: str, position: int) -> tuple[Clause, int]:

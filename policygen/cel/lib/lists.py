@@ -8,7 +8,7 @@ from typing import Final
 from policygen.cel import types
 from policygen.cel.cost import first_traversal_cost
 from policygen.cel.decls import Binding, Example, FunctionDecl, Overload
-from policygen.cel.errors import EvalError, NoSuchOverloadError
+from policygen.cel.errors import CostLimitExceededError, EvalError, NoSuchOverloadError
 from policygen.cel.lib.operators import add, compare
 from policygen.cel.lib.strings import estimate_index
 from policygen.cel.types import Type
@@ -32,8 +32,15 @@ _SUMMABLE: Final = tuple(
         strict=True,
     )
 )
+_HEAVIEST: Final = 20_000_000
 _UNIFORM: Final = frozenset({int, str})
 _ORDERED: Final = frozenset({int, Uint, float, bool, Duration, Timestamp, str, bytes})
+
+
+def stop_beyond_limits(steps: int) -> None:
+    """Refuse work that costs far more than any limit lets through; the server cancels after it."""
+    if steps > _HEAVIEST:
+        raise CostLimitExceededError
 
 
 def order(left: Value, right: Value) -> int | None:

@@ -9,10 +9,9 @@ from policygen.cel import types
 from policygen.cel.cost import LIST_COST, STRING_FACTOR, size_of
 from policygen.cel.decls import MAX, CallEstimate, Estimate, Estimated, Example, FunctionDecl, Overload, Range
 from policygen.cel.errors import EvalError, NoSuchOverloadError, ServerPanicError
-from policygen.cel.lib.lists import COMPARABLE, is_uniform
+from policygen.cel.lib.lists import COMPARABLE, is_uniform, stop_beyond_limits
 from policygen.cel.values import Duration, Timestamp, Uint, Value, equal, type_name
 
-_LONGEST_RANGE: Final = 10_000_000
 _DEEPEST: Final = 500
 _STABLE: Final = 12
 """Up to so many elements Go sorts by insertion, which is stable."""
@@ -22,8 +21,7 @@ _COMPARERS: Final = frozenset({int, Uint, float, bool, Duration, Timestamp, str,
 
 def int_range(count: int) -> list[int]:
     """0, 1, … up to, and without, a number."""
-    if count > _LONGEST_RANGE:
-        raise EvalError(f"lists.range: size {count} exceeds maximum allowed ({_LONGEST_RANGE})")
+    stop_beyond_limits(count * 4)
     return list(range(count))
 
 
@@ -104,6 +102,7 @@ def distinct(items: Sequence[Value]) -> list[Value]:
     """The elements without those that equal an earlier one."""
     if is_uniform(items):
         return list(dict.fromkeys(items))
+    stop_beyond_limits(len(items) ** 2)
     found: list[Value] = []
     for item in items:
         if not any(equal(item, earlier) for earlier in found):

@@ -18,7 +18,7 @@ from policygen.cel.decls import (
     Overload,
     Range,
 )
-from policygen.cel.lib.lists import is_uniform
+from policygen.cel.lib.lists import is_uniform, stop_beyond_limits
 from policygen.cel.lib.operators import contains
 from policygen.cel.values import Value
 
@@ -27,6 +27,7 @@ def has_all(items: list[Value], wanted: list[Value]) -> bool:
     """Whether the first list has every element of the second."""
     if is_uniform(items) and is_uniform(wanted):
         return set(items).issuperset(wanted)
+    stop_beyond_limits(len(items) * len(wanted))
     return all(contains(item, items) for item in wanted)
 
 
@@ -34,6 +35,7 @@ def has_any(items: list[Value], wanted: list[Value]) -> bool:
     """Whether the lists have an element in common."""
     if is_uniform(items) and is_uniform(wanted):
         return not set(items).isdisjoint(wanted)
+    stop_beyond_limits(len(items) * len(wanted))
     return any(contains(item, items) for item in wanted)
 
 

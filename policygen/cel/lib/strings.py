@@ -23,7 +23,7 @@ _SPACE: Final = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 """Go's `unicode.IsSpace`."""
-_LONGEST: Final = 1 << 28
+_LONGEST: Final = 1 << 24
 """A longer text is refused instead of filling memory; no cost limit lets one through."""
 
 
@@ -123,6 +123,8 @@ def join(items: Sequence[Value], separator: str = "") -> str:
     for item in items:
         if type(item) is not str:
             raise _no_text(item)
+    if len(items) * len(separator) > _LONGEST:
+        raise EvalError("joined text is too long")
     return separator.join(items)
 
 
