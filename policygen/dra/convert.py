@@ -123,7 +123,6 @@ def read_device(obj: Json, driver: str, pool: str) -> Device:
         name=_text(obj.get("name")),
         driver=driver,
         pool=pool,
-        raw=_selector_view(driver, body),
         attributes={name: _attribute(_map(entry)) for name, entry in attributes.items()},
         capacity={name: entry for name, entry in capacity.items() if entry is not None},
         consumes=tuple(
@@ -138,17 +137,6 @@ def read_device(obj: Json, driver: str, pool: str) -> Device:
         binding_failure_conditions=_strings(body.get("bindingFailureConditions")),
         versions_valid=all(_has_valid_value(_map(entry)) for entry in attributes.values()),
     )
-
-
-def _selector_view(driver: str, body: Json) -> Json:
-    view: dict[str, object] = {
-        "driver": driver,
-        "attributes": _map(body.get("attributes")),
-        "capacity": _map(body.get("capacity")),
-    }
-    if "allowMultipleAllocations" in body:
-        view["allowMultipleAllocations"] = body["allowMultipleAllocations"]
-    return view
 
 
 def _attribute(entry: Json) -> AttributeValue:

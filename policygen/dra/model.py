@@ -109,12 +109,11 @@ class NodeChoice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Device:
-    """One device of a slice. `raw` is what a selector sees, in the shape of v1."""
+    """One device of a slice."""
 
     name: str
     driver: str
     pool: str
-    raw: Json
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
     capacity: Mapping[str, Capacity] = field(default_factory=dict)
     consumes: tuple[CounterUse, ...] = ()

@@ -6,7 +6,8 @@ each next device lies behind the last one. Where upstream leaves something behin
 counters of a device that a taint or constraint refuses), so does this.
 
 The search is bounded by a number of steps (the server stops a filter after ten seconds instead). A request
-that no state of the search can satisfy ends it at once: that changes how long a "no" takes, never the answer.
+that no state of the search can satisfy ends it when it is first met: that changes how long a "no" takes, not
+the answer, and it is not done where trying on could end in an error.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ class _RequestData:
     count: int
     all_devices: list[Placed] = field(default_factory=list)
     matches: dict[Device, bool] = field(default_factory=dict)
+    judged: bool = False
     hopeless: bool = False
+
+
+class _NoSolutionError(Exception):
+    """A request fails in every state of the search, and nothing on the way there is an error."""
 
 
 class _TooManyResultsError(Exception):
@@ -96,7 +102,7 @@ class Search:
             self._prepare(index, claim)
         try:
             done = self._allocate(_At(0))
-        except _TooManyResultsError:
+        except (_TooManyResultsError, _NoSolutionError):
             done = False
         if done:
             return tuple(self._allocation(index, claim) for index, claim in enumerate(self._claims))
@@ -238,8 +244,6 @@ class Search:
         return False
 
     def _first_fit(self, at: _At, data: _RequestData, start: int) -> bool:
-        if data.hopeless:
-            return False
         request, claim, ledger = data.request, self._claims[at.claim], self._ledger
         for position in range(start, len(self._candidates)):
             placed = self._candidates[position]
@@ -251,8 +255,12 @@ class Search:
                 and self._try(at, data, placed, position + 1)
             ):
                 return True
-        if at.device == 0:
-            data.hopeless = self._is_hopeless(claim, data)
+        if at.device == 0 and not data.judged:
+            data.judged = True
+            data.hopeless = self._is_hopeless(at, data)
+            siblings = self._data[at.claim, at.request]
+            if all(each.hopeless for each in siblings) and self._is_free_of_errors(at):
+                raise _NoSolutionError
         return False
 
     def _try(self, at: _At, data: _RequestData, placed: Placed, next_start: int) -> bool:
@@ -303,20 +311,24 @@ class Search:
             ledger.hold(device.id, at.claim)
         return ledger.fits(request, device)
 
-    def _is_hopeless(self, claim: Claim, data: _RequestData) -> bool:
+    def _is_hopeless(self, at: _At, data: _RequestData) -> bool:
         """Whether the request fails in every state: too few devices match, or agree, were all of them free.
 
-        Shared devices and partitions are left to the search. A selector that fails on a device not looked
-        at yet is an error that the search may still run into.
+        Shared devices and partitions are left to the search.
         """
-        state = self._ledger.state.devices
-        free = [placed for placed in self._candidates if placed.device.id not in state]
-        try:
-            matching = [placed.device for placed in free if self._selectable(claim, data, placed)]
-        except AllocationError:
+        claim = self._claims[at.claim]
+        matching = self._matching(claim, data)
+        if matching is None or data.request.admin_access:
             return False
-        if data.request.admin_access or any(device.shareable or device.consumes for device in matching):
-            return False
+        needed, union = data.count, set(matching)
+        for claim_index, number in self._before(at):
+            (earlier, *others) = self._data[claim_index, number]
+            found = self._matching(self._claims[claim_index], earlier)
+            if not others and found is not None and not earlier.request.admin_access:
+                needed += earlier.count
+                union |= set(found)
+        if needed > len(union):
+            return True
         most = len(matching)
         for constraint in claim.constraints:
             if constraint.kind == "match" and applies(constraint, data.request):
@@ -327,6 +339,30 @@ class Search:
                         groups[repr(value)] = groups.get(repr(value), 0) + 1
                 most = min(most, max(groups.values(), default=0))
         return most < data.count
+
+    def _matching(self, claim: Claim, data: _RequestData) -> list[Device] | None:
+        """The devices that match and are not held by earlier claims; nothing when one of them is shared,
+        a partition, or makes a selector fail.
+        """
+        held = self._ledger.state.devices
+        free = [placed for placed in self._candidates if placed.device.id not in held]
+        try:
+            found = [placed.device for placed in free if self._selectable(claim, data, placed)]
+        except AllocationError:
+            return None
+        return None if any(device.shareable or device.consumes for device in found) else found
+
+    def _before(self, at: _At) -> list[tuple[int, int]]:
+        """The requests that are placed when the search stands at one."""
+        return [key for key in self._data if key < (at.claim, at.request)]
+
+    def _is_free_of_errors(self, at: _At) -> bool:
+        """Whether trying the requests before in other ways could end in an error instead of a no."""
+        for claim_index, number in self._before(at):
+            for data in self._data[claim_index, number]:
+                if data.request.mode == "All" or self._matching(self._claims[claim_index], data) is None:
+                    return False
+        return True
 
     def _selectable(self, claim: Claim, data: _RequestData, placed: Placed) -> bool:
         """Class selectors, then the request's, then the device's own nodes; once per device and request."""

@@ -27,6 +27,7 @@ COST_LIMIT: Final = 1_000_000
 
 VERSION: Final = "1.36"
 _RESULT_TYPES: Final = ("bool", "google.protobuf.Any", "dyn")
+_PLAIN: Final = ("int", "bool", "string")
 _EMPTY: Final[dict[str, Value]] = {}
 
 
@@ -117,7 +118,37 @@ def evaluate(selector: Selector, device: Device) -> tuple[bool, int]:
     """Whether the device matches, and the cost; `SelectorError` with the server's text."""
     if selector.program is None:
         raise SelectorError("compile", selector.error)
-    return _run(selector.program, device_value(device))
+    if selector.reads is None or not device.versions_valid:
+        return _run(selector.program, device_value(device))
+    return _run(selector.program, _read_value(selector.reads, device))
+
+
+def _read_value(reads: tuple[tuple[str, str, str], ...], device: Device) -> dict[str, Value]:
+    """The device with nothing but what is read: all else makes no difference."""
+    attributes, capacity = DomainMap(), DomainMap()
+    driver = device.driver
+    for kind, qualified, bare in reads:
+        domain = qualified[: -len(bare) - 1]
+        if kind == "attributes":
+            value = device.attributes.get(qualified)
+            if value is None and domain == driver:
+                value = device.attributes.get(bare)
+            if value is not None:
+                attributes.setdefault(domain, {})[bare] = (
+                    value[1] if value[0] in _PLAIN else _attribute(qualified, value)
+                )
+        else:
+            amount = device.capacity.get(qualified)
+            if amount is None and domain == driver:
+                amount = device.capacity.get(bare)
+            if amount is not None:
+                capacity.setdefault(domain, {})[bare] = amount.value
+    return {
+        "driver": driver,
+        "attributes": attributes,
+        "capacity": capacity,
+        "allowMultipleAllocations": device.shareable,
+    }
 
 
 def _run(program: Program, value: dict[str, Value]) -> tuple[bool, int]:
@@ -175,7 +206,7 @@ class SelectorMatcher:
         known = self._answers.get(key)
         if known is None:
             try:
-                known = _run(selector.program, self.value(device))[0]
+                known = evaluate(selector, device)[0]
             except SelectorError as error:
                 known = error
             self._answers[key] = known

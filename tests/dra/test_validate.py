@@ -48,11 +48,13 @@ def test_a_plain_slice_has_none() -> None:
         ),
         (
             {"attributes": {"a-b": {"int": 1}}},
-            'spec.devices[0].attributes: Invalid value: "a-b": a valid C identifier must start with a letter or _',
+            'spec.devices[0].attributes: Invalid value: "a-b": '
+            "a valid C identifier must start with a letter or _",
         ),
         (
             {"attributes": {f"a{n}": {"int": n} for n in range(33)}},
-            "spec.devices[0]: Invalid value: 33: the total number of attributes and capacities must not exceed 32",
+            "spec.devices[0]: Invalid value: 33: "
+            "the total number of attributes and capacities must not exceed 32",
         ),
         (
             {"capacity": {"m": {"value": "1Gi", "requestPolicy": {"default": "1Gi"}}}},
