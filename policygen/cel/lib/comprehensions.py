@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from policygen.cel import types
-from policygen.cel.decls import FunctionDecl, Overload
+from policygen.cel.decls import Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
 from policygen.cel.lib.operators import has_key
 from policygen.cel.values import Value
@@ -45,6 +45,13 @@ FUNCTIONS: Final = (
                 _MAP,
                 map_insert_all,
                 doc="what `transformMapEntry` becomes",
+                examples=(
+                    Example("{'a': 1}.transformMapEntry(k, v, {v: k}) == {1: 'a'}"),
+                    Example(
+                        "{'a': 1, 'b': 1}.transformMapEntry(k, v, {v: k})",
+                        error="insert failed: key 1 already exists",
+                    ),
+                ),
             ),
             Overload(
                 "@mapInsert_map_key_value",
@@ -52,6 +59,7 @@ FUNCTIONS: Final = (
                 _MAP,
                 map_insert,
                 doc="what `transformMap` becomes",
+                examples=(Example("{'a': 1}.transformMap(k, v, v + 1) == {'a': 2}"),),
             ),
         ),
     ),
