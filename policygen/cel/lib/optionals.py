@@ -9,7 +9,8 @@ from policygen.cel import types
 from policygen.cel.decls import Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
 from policygen.cel.gotime import MIN_UNIX, SECOND
-from policygen.cel.values import NONE, Duration, ObjectValue, Optional, Timestamp, Value
+from policygen.cel.lib.conversions import string_of
+from policygen.cel.values import NONE, Duration, ObjectValue, Optional, Timestamp, Value, type_name
 
 OPTIONAL_TYPE: Final = types.optional_of(types.param("T"))
 
@@ -82,7 +83,7 @@ def unwrap(items: Sequence[Value]) -> list[Value]:
     """The values of those optionals that have one."""
     for item in items:
         if type(item) is not Optional:
-            raise EvalError("value is not optional")
+            raise EvalError(f"value {string_of(item) or type_name(item)} is not optional")
     return [item.value for item in items if item is not NONE]
 
 
