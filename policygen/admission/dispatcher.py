@@ -35,7 +35,7 @@ from policygen.admission.cluster import Cluster
 from policygen.admission.compilation import CompiledPolicy, Expression
 from policygen.admission.conditions import check_conditions
 from policygen.admission.matching import Match, MatchError, NoMatch, is_exempt, match
-from policygen.admission.outcome import Denied, Verdict, VerdictKind
+from policygen.admission.outcome import Denied, MutationError, Verdict, VerdictKind
 from policygen.admission.params import ConfigurationError
 from policygen.admission.policy import Binding, BoundPolicy, Policy
 from policygen.admission.request import Object
@@ -327,7 +327,7 @@ class MutationRun:
             try:
                 self.object = self._one(expression, mutation.patch_type, self.object, schema)
                 self.ran = True
-            except (ExpressionError, patch.MutationError) as error:
+            except (ExpressionError, MutationError) as error:
                 self.errors.append(str(error))
             except OutOfBudgetError as error:
                 self.errors.append(error.message)
@@ -347,12 +347,12 @@ class MutationRun:
         finally:
             if self.explain:
                 self.variables.update(shown(current.values))
+        data = (obj, given.old_object, given.params, given.namespace, given.request)
         if patch_type == "JSONPatch":
             schema = schema or patch.FREE
-            patched = patch.json_patch(value, obj, schema)
+            patched = patch.json_patch(value, data, obj, schema)
         else:
             if schema is None:
                 raise patch.unknown_kind(self.found.kind)
-            data = (obj, given.old_object, given.params, given.namespace, given.request)
             patched = patch.apply_configuration(value, data, obj, schema)
         return patch.finish(patched, schema, self.requested, with_defaults=self.default)

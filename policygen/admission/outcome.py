@@ -37,6 +37,20 @@ class Denied(Exception):  # noqa: N818 - an answer of the server, not a fault of
         self.causes = causes
 
 
+class MutationError(Exception):
+    """A mutation failed; `failurePolicy` decides. The text is the server's."""
+
+
+def internal_error(text: str) -> Denied:
+    """A 500 of the server."""
+    return Denied(500, "InternalError", f"Internal error occurred: {text}", (text,))
+
+
+def panic(what: str) -> Denied:
+    """The server crashes on this input and closes the connection."""
+    return Denied(599, "ServerPanic", f"the API server panics and closes the connection: {what}")
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What one policy under one binding with one parameter object did to a request, in one pass."""
