@@ -125,6 +125,10 @@ class _Checker:
                 return scope[name]
         return self._env.ident_type(name)
 
+    def _is_local(self, name: str) -> bool:
+        """Whether a name is a variable of a loop, which hides longer names that begin with it."""
+        return any(name in scope for scope in self._scopes)
+
     def _ident(self, expr: ast.Ident) -> Type:
         found = self._lookup(expr.name)
         if found is None:
@@ -135,7 +139,7 @@ class _Checker:
 
     def _select(self, expr: ast.Select) -> Type:
         name = ast.qualified_name(expr)
-        if name is not None:
+        if name is not None and not self._is_local(name.partition(".")[0]):
             found = self._lookup(name)
             if found is not None:
                 self.references[expr.id] = Reference(name)

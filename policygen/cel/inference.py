@@ -37,7 +37,9 @@ def is_equal_or_less_specific(left: Type, right: Type) -> bool:
 
 
 def most_general(left: Type, right: Type) -> Type:
-    """The more general of two types that unify."""
+    """The more general of two types that unify; null is the less general of null and what may be null."""
+    if right.kind == "null" and left.kind in _NULLABLE:
+        return left
     return left if is_equal_or_less_specific(left, right) else right
 
 

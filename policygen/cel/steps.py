@@ -13,7 +13,16 @@ from policygen.cel.cost import LIST_COST, MAP_COST, STRUCT_COST
 from policygen.cel.decls import Cost
 from policygen.cel.errors import EvalError, NoSuchOverloadError
 from policygen.cel.tracker import Tracker
-from policygen.cel.values import NONE, JSONPatchValue, ObjectValue, Optional, Value, equal, type_name
+from policygen.cel.values import (
+    NONE,
+    JSONPatchValue,
+    MixedMap,
+    ObjectValue,
+    Optional,
+    Value,
+    equal,
+    type_name,
+)
 from policygen.cel.wellknown import WELL_KNOWN, make_well_known
 
 
@@ -128,7 +137,7 @@ class CallStep:
 
     __slots__ = ("args", "bind", "cost", "function", "id", "overload", "stops", "strict")
 
-    def __init__(  # noqa: PLR0917 - one constructor call in the planner
+    def __init__(
         self,
         node: int,
         function: str,
@@ -278,7 +287,7 @@ class MakeMap:
         return value
 
     def _value(self, frame: Frame) -> Value:
-        made: dict[Any, Value] = {}
+        made: Mapping[Any, Value] = {}
         for key_step, value_step, optional in self.entries:
             key = key_step.eval(frame)
             if isinstance(key, EvalError):
@@ -287,29 +296,42 @@ class MakeMap:
             if isinstance(value, EvalError):
                 return value
             try:
-                put(made, key, value, optional=optional)
+                made = put(made, key, value, optional=optional)
             except EvalError as error:
                 return error
         return made
 
 
-def put(made: dict[Any, Value], key: Value, value: Value, *, optional: bool) -> None:
-    """Add an entry to a map that is being made."""
+def put(made: Mapping[Any, Value], key: Value, value: Value, *, optional: bool) -> Mapping[Any, Value]:
+    """Add an entry to a map that is being made; the map may become another one."""
     if optional:
         if type(value) is not Optional:
             shown = f"cannot initialize optional entry '{key}' from non-optional value {value}"
             raise EvalError(shown)
         if value is NONE:
-            made.pop(key, None)
-            return
+            return without(made, key)
         value = value.value
     try:
-        clash = key in made and any(type(known) is not type(key) for known in made if known == key)
+        clashes = key in made and type(key) is not str and _clashes(made, key)
     except TypeError:
         raise EvalError(f"unsupported key type: {type_name(key)}") from None
-    if clash:
-        raise EvalError(f"keys of different types that are equal in JSON data: {key}")
-    made[key] = value
+    if clashes:
+        made = MixedMap(made)
+    if isinstance(made, MixedMap):
+        made.put(key, value)
+    else:
+        assert isinstance(made, dict)
+        made[key] = value
+    return made
+
+
+def _clashes(made: Mapping[Any, Value], key: Value) -> bool:
+    return any(known == key and type(known) is not type(key) for known in made)
+
+
+def without(made: Mapping[Any, Value], key: Value) -> Mapping[Any, Value]:
+    """The map without a key."""
+    return {known: value for known, value in made.items() if known != key or type(known) is not type(key)}
 
 
 class MakeStruct:
@@ -331,13 +353,13 @@ class MakeStruct:
         return value
 
     def _value(self, frame: Frame) -> Value:
-        made: dict[Any, Value] = {}
+        made: Mapping[Any, Value] = {}
         for name, step, optional in self.fields:
             value = step.eval(frame)
             if isinstance(value, EvalError):
                 return value
             try:
-                put(made, name, value, optional=optional)
+                made = put(made, name, value, optional=optional)
             except EvalError as error:
                 return error
         try:
@@ -346,7 +368,7 @@ class MakeStruct:
             return error
 
 
-def make_struct(name: str, fields: dict[Any, Value]) -> Value:
+def make_struct(name: str, fields: Mapping[Any, Value]) -> Value:
     """A struct from its fields."""
     if name == "JSONPatch":
         return JSONPatchValue(fields)
@@ -370,7 +392,7 @@ class Fold:
         "var2",
     )
 
-    def __init__(  # noqa: PLR0917 - one constructor call in the planner
+    def __init__(
         self,
         node: int,
         names: tuple[str, str | None, str],

@@ -7,52 +7,55 @@ for a call whose arguments are not there. That is kept here, because it shows in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from policygen.cel.errors import CostLimitExceededError
 from policygen.cel.values import Value
+
+_NOWHERE: Final = -1
+_NO_LIMIT: Final = 2**64
 
 
 class Tracker:
     """The cost so far, and the values seen."""
 
-    __slots__ = ("_places", "_stack", "cost", "limit")
+    __slots__ = ("_last", "_limit", "_stack", "cost")
 
     def __init__(self, limit: int | None) -> None:
         self.cost = 0
-        self.limit = limit
-        self._stack: list[tuple[int, Value]] = []
-        self._places: dict[int, list[int]] = {}
+        self._limit = _NO_LIMIT if limit is None else limit
+        self._stack: list[tuple[int, Value, int]] = []
+        """Node, value, and the place below of the same node."""
+        self._last: dict[int, int] = {}
 
     def push(self, node: int, value: Value) -> None:
         """Keep a value that a node had; this is where the limit is looked at."""
-        places = self._places.get(node)
-        if places is None:
-            self._places[node] = [len(self._stack)]
-        else:
-            places.append(len(self._stack))
-        self._stack.append((node, value))
-        if self.limit is not None and self.cost > self.limit:
+        stack, last = self._stack, self._last
+        stack.append((node, value, last.get(node, _NOWHERE)))
+        last[node] = len(stack) - 1
+        if self.cost > self._limit:
             raise CostLimitExceededError
 
     def drop(self, *nodes: int) -> None:
         """Forget the value of each node and what was seen after it."""
         for node in nodes:
-            places = self._places.get(node)
-            if places:
-                self._cut(places[-1])
+            place = self._last.get(node, _NOWHERE)
+            if place >= 0:
+                self._cut(place)
 
     def drop_args(self, nodes: Sequence[int]) -> list[Value] | None:
         """The values of arguments, which are forgotten; None when one is not there."""
         found: list[Value] = [None] * len(nodes)
         for position in range(len(nodes) - 1, -1, -1):
-            places = self._places.get(nodes[position])
-            if not places:
+            place = self._last.get(nodes[position], _NOWHERE)
+            if place < 0:
                 return None
-            found[position] = self._stack[places[-1]][1]
-            self._cut(places[-1])
+            found[position] = self._stack[place][1]
+            self._cut(place)
         return found
 
     def _cut(self, length: int) -> None:
-        stack, places = self._stack, self._places
+        stack, last = self._stack, self._last
         while len(stack) > length:
-            places[stack.pop()[0]].pop()
+            node, _, before = stack.pop()
+            last[node] = before

@@ -19,7 +19,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -71,6 +71,34 @@ class TypeValue:
 
     cel_type_name: ClassVar[str] = "type"
     name: str
+
+
+class MixedMap(Mapping[Any, Value]):
+    """A map with keys that Python takes for equal and CEL does not, such as `{1: 'a', true: 'b'}`."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Mapping[Any, Value]) -> None:
+        self._entries = {(type(key), key): value for key, value in entries.items()}
+
+    def put(self, key: Any, value: Value) -> None:
+        """Add an entry; only while the map is being made."""
+        self._entries[type(key), key] = value
+
+    def __getitem__(self, key: Any) -> Value:
+        exact = self._entries.get((type(key), key), _ABSENT)
+        if exact is not _ABSENT:
+            return exact
+        for (kind, known), value in self._entries.items():
+            if kind in _NUMBERS and type(key) in _NUMBERS and known == key:
+                return value
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key for _, key in self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
 
 class Optional:
@@ -237,7 +265,7 @@ _ABSENT = object()
 def find(mapping: Mapping[Any, Value], key: Value, default: Value = None) -> Value:
     """The value under a key, where numbers match across their types and `true` is not 1."""
     kind = type(key)
-    if kind is str:
+    if kind is str or type(mapping) is MixedMap:
         return mapping.get(key, default)
     if kind is bool or (kind in _NUMBERS and key in (0, 1)):
         for known, value in mapping.items():

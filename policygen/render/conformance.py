@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from policygen.conformance.known import KNOWN_DIFFERENCES
@@ -37,9 +38,13 @@ def _file(report: FileReport, show: int) -> Iterator[str]:
     yield _row("all", report.tally, width)
     for name in sorted(report.categories):
         yield _row(name, report.categories[name], width)
-    for difference in report.differences[:show]:
+    explained = Counter(item.agreement.reason for item in report.differences if item.agreement.reason)
+    for reason, count in explained.most_common():
+        yield f"{count} differ because {reason}"
+    differences = [item for item in report.differences if not item.agreement.reason]
+    for difference in differences[:show]:
         yield from _difference(difference)
-    hidden = len(report.differences) - show
+    hidden = len(differences) - show
     if show and hidden > 0:
         yield f"… and {hidden} more"
     for case in report.outdated:
@@ -61,7 +66,7 @@ def _share(count: int, total: int) -> str:
 def _difference(difference: Difference) -> Iterator[str]:
     agreement = difference.agreement
     what = "cost" if agreement.message else "message" if agreement.outcome else "outcome"
-    known = KNOWN_DIFFERENCES.get(difference.id)
+    known = agreement.reason or KNOWN_DIFFERENCES.get(difference.id)
     yield f"{what} of {difference.id}{f' (known: {known})' if known else ''}"
     if difference.text:
         yield f"  {_short(difference.text)}"
