@@ -58,7 +58,7 @@ def _applies(attributes: Attributes) -> bool:
 
 
 def _limits(attributes: Attributes, cluster: Cluster) -> Iterator[list[Object]]:
-    """The limits of each LimitRange as they are stored: a default follows from a maximum, a request from it."""
+    """The limits of each LimitRange as stored: a default follows from a maximum, a request from it."""
     for limit_range in cluster.list("LimitRange", attributes.namespace):
         stored = defaults.default_object(limit_range, cluster.version)
         yield (stored.get("spec") or {}).get("limits") or []

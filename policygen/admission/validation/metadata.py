@@ -167,3 +167,18 @@ def _requirement(found: FieldErrors, requirement: Object, path: str, *, strict_v
     if strict_values:
         for index, value in enumerate(values):
             found.messages(f"{path}.values[{index}]", value, content.label_value(value))
+
+
+def shown_selector(given: Object | None) -> Object | None:
+    """A label selector as Go prints it: fields in the order of its type, labels by name."""
+    if given is None:
+        return None
+    shown: Object = {}
+    if given.get("matchLabels"):
+        shown["matchLabels"] = dict(sorted(given["matchLabels"].items()))
+    if given.get("matchExpressions"):
+        order = ("key", "operator", "values")
+        shown["matchExpressions"] = [
+            {name: term[name] for name in order if name in term} for term in given["matchExpressions"]
+        ]
+    return shown

@@ -39,7 +39,7 @@ def quota_update(found: FieldErrors, obj: Object, old: Object) -> None:
     _quota_spec(found, spec)
     scopes = spec.get("scopes") or []
     if set(scopes) != set((old.get("spec") or {}).get("scopes") or ()):
-        found.invalid("spec.scopes", scopes, metadata.IMMUTABLE)
+        found.invalid("spec.scopes", scopes or None, metadata.IMMUTABLE)
 
 
 def _quota_spec(found: FieldErrors, spec: Object) -> None:

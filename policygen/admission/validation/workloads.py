@@ -8,6 +8,7 @@ from typing import Any, Final
 from policygen.admission.validation import content, metadata, pods
 from policygen.admission.validation.field import FieldErrors, Object
 from policygen.kube import selectors
+from policygen.kube.strategy import UID
 
 _MISMATCH: Final = "`selector` does not match template `labels`"
 _STATEFUL_MAY_CHANGE: Final = frozenset(
@@ -42,12 +43,12 @@ def _selector(found: FieldErrors, spec: Object, kind: str, path: str) -> selecto
         return selectors.EVERYTHING
     metadata.selector(found, selector, f"{path}.selector")
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        found.invalid(f"{path}.selector", selector, f"empty selector is invalid for {kind}")
+        found.invalid(f"{path}.selector", {}, f"empty selector is invalid for {kind}")
         return selectors.EVERYTHING
     try:
         return selectors.from_object(selector)
     except selectors.SelectorError:
-        found.invalid(f"{path}.selector", selector, "invalid label selector")
+        found.invalid(f"{path}.selector", metadata.shown_selector(selector), "invalid label selector")
         return None
 
 
@@ -92,7 +93,7 @@ def deployment_update(found: FieldErrors, obj: Object, old: Object) -> None:
 def _same_selector(found: FieldErrors, obj: Object, old: Object) -> None:
     selector = (obj.get("spec") or {}).get("selector")
     if selector != (old.get("spec") or {}).get("selector"):
-        found.invalid("spec.selector", selector, metadata.IMMUTABLE)
+        found.invalid("spec.selector", metadata.shown_selector(selector), metadata.IMMUTABLE)
 
 
 def _deployment_spec(found: FieldErrors, spec: Object) -> None:
@@ -119,7 +120,8 @@ def _strategy(found: FieldErrors, strategy: Object, path: str) -> None:
             else:
                 _rolling(found, rolling, f"{path}.rollingUpdate")
         case _:
-            found.unsupported(path, strategy, ("Recreate", "RollingUpdate"))
+            shown = {"Type": strategy.get("type") or "", "RollingUpdate": rolling}
+            found.unsupported(path, shown, ("Recreate", "RollingUpdate"))
 
 
 def _rolling(found: FieldErrors, rolling: Object, path: str) -> None:
@@ -202,19 +204,20 @@ def _stateful_set_spec(found: FieldErrors, spec: Object) -> None:
         found.required("spec.podManagementPolicy")
     elif policy not in ("OrderedReady", "Parallel"):
         found.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
-    strategy = spec.get("updateStrategy") or {}
-    match strategy.get("type") or "":
+    update = spec.get("updateStrategy") or {}
+    match update.get("type") or "":
         case "":
             found.required("spec.updateStrategy")
         case "OnDelete":
-            if strategy.get("rollingUpdate") is not None:
+            if update.get("rollingUpdate") is not None:
                 says = "only allowed for updateStrategy 'RollingUpdate'"
-                found.invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], says)
+                found.invalid("spec.updateStrategy.rollingUpdate", update["rollingUpdate"], says)
         case "RollingUpdate":
-            rolling = strategy.get("rollingUpdate") or {}
+            rolling = update.get("rollingUpdate") or {}
             _not_negative(found, rolling, ("partition",), "spec.updateStrategy.rollingUpdate")
         case _:
-            found.invalid("spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'")
+            shown = {"Type": update["type"], "RollingUpdate": update.get("rollingUpdate")}
+            found.invalid("spec.updateStrategy", shown, "must be 'RollingUpdate' or 'OnDelete'")
     _not_negative(found, spec, ("replicas", "minReadySeconds"), "spec")
     selector = _selector(found, spec, "statefulset", "spec")
     _template(found, spec.get("template"), selector, "StatefulSet", "spec.template")
@@ -253,6 +256,8 @@ def job(found: FieldErrors, obj: Object) -> None:
     """`ValidateJob`."""
     meta, spec = obj.get("metadata") or {}, obj.get("spec") or {}
     metadata.validate(found, meta, namespaced=True)
+    if not spec.get("manualSelector") and spec.get("selector") is not None:
+        _generated(found, spec, meta.get("name") or "")
     _whole_job_spec(found, spec)
     completions, name = spec.get("completions"), meta.get("name") or ""
     if spec.get("completionMode") == "Indexed" and completions:
@@ -260,6 +265,31 @@ def job(found: FieldErrors, obj: Object) -> None:
         if content.label(hostname):
             says = f"will not able to create pod with invalid DNS label: {hostname}"
             found.invalid("metadata.name", name, says)
+
+
+def _generated(found: FieldErrors, spec: Object, name: str) -> None:
+    """`ValidateGeneratedSelector`: the labels that the server gives the pods are there and are selected."""
+    given = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    own = {"controller-uid": UID, "job-name": name}
+    own |= {f"batch.kubernetes.io/{key}": value for key, value in own.items()}
+    for key in (
+        "controller-uid",
+        "job-name",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+    ):
+        path = f"spec.labels[{key}]"
+        if key not in given:
+            found.required(path, f"must be '{own[key]}'")
+        elif given[key] != own[key]:
+            found.invalid(path, dict(sorted(given.items())), f"must be '{own[key]}'")
+    try:
+        if not selectors.from_object(spec["selector"]).matches(own):
+            found.invalid(
+                "spec.selector", metadata.shown_selector(spec["selector"]), "`selector` not auto-generated"
+            )
+    except selectors.SelectorError:
+        return
 
 
 def job_update(found: FieldErrors, obj: Object, old: Object) -> None:
@@ -376,8 +406,7 @@ def cron_job_update(found: FieldErrors, obj: Object, old: Object) -> None:
 
 
 def _cron_job_spec(found: FieldErrors, spec: Object) -> None:
-    if not spec.get("schedule"):
-        found.required("spec.schedule")
+    _schedule(found, spec.get("schedule") or "")
     _not_negative(found, spec, ("startingDeadlineSeconds",), "spec")
     policy, choices = spec.get("concurrencyPolicy") or "", ("Allow", "Forbid", "Replace")
     if not policy:
@@ -388,10 +417,27 @@ def _cron_job_spec(found: FieldErrors, spec: Object) -> None:
     inner = (spec.get("jobTemplate") or {}).get("spec") or {}
     _job_spec(found, inner, path)
     if inner.get("selector") is not None:
-        found.invalid(f"{path}.selector", inner["selector"], "`selector` will be auto-generated")
+        found.invalid(
+            f"{path}.selector",
+            metadata.shown_selector(inner["selector"]),
+            "`selector` will be auto-generated",
+        )
     if inner.get("manualSelector"):
         found.unsupported(f"{path}.manualSelector", True, ("nil", "false"))
     _not_negative(found, spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"), "spec")
+
+
+def _schedule(found: FieldErrors, schedule: str) -> None:
+    """The parts of `validateScheduleFormat` that do not need a parser: how many fields there are."""
+    fields = schedule.split()
+    if not schedule:
+        found.required("spec.schedule")
+    elif "TZ" in schedule:
+        says = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        found.invalid("spec.schedule", schedule, says)
+    elif not schedule.startswith("@") and len(fields) != 5:
+        says = f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]"
+        found.invalid("spec.schedule", schedule, says)
 
 
 def pod_template(found: FieldErrors, obj: Object) -> None:

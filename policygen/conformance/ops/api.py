@@ -218,4 +218,4 @@ def _shown(response: Mapping[str, Any], same_outcome: bool) -> str:
     """What of an answer matters for how it differs."""
     if same_outcome or "status" in response:
         return json.dumps([response["code"], *_texts(response)], ensure_ascii=False)
-    return json.dumps([response["code"], _comparable(response["object"] or {})], ensure_ascii=False)
+    return json.dumps([response["code"], _comparable(response.get("object") or {})], ensure_ascii=False)
