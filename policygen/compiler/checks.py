@@ -18,6 +18,7 @@ from policygen.compiler.checks_fragments import check_fragments
 from policygen.compiler.checks_rules import (
     check_conflicts,
     check_double_booking,
+    check_plain_counts,
     check_updates,
     check_writes_within_rule,
 )
@@ -44,6 +45,7 @@ CHECKS: tuple[Check, ...] = (
     check_writes_within_rule,
     check_conflicts,
     check_double_booking,
+    check_plain_counts,
     check_fragments,
 )
 

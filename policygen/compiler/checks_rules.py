@@ -18,6 +18,7 @@ from policygen.compiler.model import (
     AddSpread,
     AddToleration,
     AddVolume,
+    Claim,
     Containers,
     InjectClaim,
     Match,
@@ -37,8 +38,9 @@ from policygen.compiler.model import (
     SetUserNamespace,
 )
 from policygen.compiler.resolve_match import IMPLICIT_PREFIX
-from policygen.diagnostics import Diagnostics, Label, Span
+from policygen.diagnostics import Diagnostics, Label, Span, make
 from policygen.dra import catalogue
+from policygen.kube import versions
 
 SHARED_MEMORY_PATH = "/dev/shm"  # noqa: S108 - a path in the container
 _ANY = Containers(None, (), init=True)
@@ -254,6 +256,37 @@ def check_double_booking(model: Model, found: Diagnostics) -> None:
                     notes=["nothing that users write stands for the device of `uses`"],
                     help=["match by labels, or by `uses: {resource: …}`"],
                 )
+
+
+def check_plain_counts(model: Model, found: Diagnostics) -> None:
+    """Limits that only become the same count of devices: the class can serve them without a claim."""
+    if not versions.enabled("DRAExtendedResource", model.kubernetes):
+        return
+    claims = {claim.name: claim for claim in model.claims}
+    for rule in model.rules:
+        for action in rule.actions:
+            if isinstance(action, ReplaceLimits):
+                _check_plain_count(action, [claims[ref.name] for _, ref in action.by_count], found)
+
+
+def _check_plain_count(action: ReplaceLimits, used: list[Claim], found: Diagnostics) -> None:
+    devices = {claim.requests[0].alternatives[0].device.name for claim in used if _is_plain(claim)}
+    if len(devices) != 1 or not all(_is_plain(claim) for claim in used):
+        return
+    message = f"these claims only count devices: `{devices.pop()}` can serve the limits itself"
+    notes = ["that needs neither a template in every namespace nor a change of pods"]
+    help = [f"add `extendedResource: {action.resource}` to the device, and drop the claim"]
+    found.add(make("note", "plain-count", message, action.span, notes=notes, help=help))
+
+
+def _is_plain(claim: Claim) -> bool:
+    ways = [item for request in claim.requests for item in request.alternatives]
+    return (
+        len(ways) == 1
+        and not claim.constraints
+        and not claim.configs
+        and not (ways[0].conditions or ways[0].cel or ways[0].capacity or ways[0].tolerations)
+    )
 
 
 def _only_own_result(rule: Rule, template: str) -> bool:

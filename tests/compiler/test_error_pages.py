@@ -9,7 +9,9 @@ from policygen.compiler import compile_text
 from policygen.diagnostics import PolicygenError
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "errors"
-EXAMPLE = re.compile(r"^## (Avoid|Prefer)\n<!-- below spec: -->\n```yaml\n(.*?)```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(
+    r"^## (Avoid|Prefer)\n<!-- below spec: -->\n```yaml\n(.*?)```$", re.MULTILINE | re.DOTALL
+)
 HEADER = (
     "apiVersion: policygen.dev/v1alpha1\nkind: PlacementPolicy\n"
     'metadata: {name: page}\nspec:\n  kubernetes: "1.36"\n'
