@@ -213,12 +213,16 @@ def subject_of(
     namespace: Object | None,
     params: Any,
     authorizer: Mapping[str, Any],
+    request: Mapping[str, Any] | None = None,
 ) -> Subject:
-    """The subject of an invocation that matched as this resource and kind."""
+    """The subject of an invocation that matched as this resource and kind.
+
+    `request` is the variable of that name where it is known already.
+    """
     return Subject(
         object=in_version(attributes.object, found.kind),
         old_object=in_version(attributes.request.old_object, found.kind),
-        request=request_data(attributes.request, found),
+        request=request_data(attributes.request, found) if request is None else request,
         namespace=namespace,
         params=params,
         authorizer=authorizer,

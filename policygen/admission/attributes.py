@@ -13,7 +13,7 @@ call `attributes.warn(text)` for a warning header. `policygen.admission.server` 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from policygen.admission.request import AdmissionRequest, Object, Operation, UserInfo
@@ -81,7 +81,7 @@ class Attributes:
     def with_object(self, obj: Object | None, *, reinvocation: bool | None = None) -> Attributes:
         """The same request with another current object."""
         again = self.is_reinvocation if reinvocation is None else reinvocation
-        return replace(self, object=obj, is_reinvocation=again)
+        return Attributes(self.request, obj, again, self.warnings, self.audit_annotations)
 
 
 class Admit(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from policygen.admission.activation import ExpressionError, Round, Subject
@@ -29,7 +29,9 @@ def check_conditions(compiled: CompiledPolicy, subject: Subject) -> ConditionRes
     """Evaluate all conditions. They do not see the namespace: `namespaceObject` is null in them."""
     if not compiled.conditions:
         return ConditionResult(matches=True)
-    unseen = replace(subject, namespace=None)
+    unseen = Subject(
+        subject.object, subject.old_object, subject.request, None, subject.params, subject.authorizer
+    )
     current = Round(unseen, compiled.variables, Budget(MATCH_CONDITION_BUDGET))
     errors: list[str] = []
     failed = None

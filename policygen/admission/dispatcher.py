@@ -15,7 +15,7 @@ Apiserver `generic/policy_dispatcher.go` chooses the invocations (policy × bind
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -214,11 +214,18 @@ def _run(
     namespace = request_namespace(attributes, cluster)
     authorizer = authorizer_for(attributes, cluster)
     dirty = False
+    known: dict[Match, Mapping[str, Any]] = {}
     for invocation in invocations:
         compiled = cluster.compiled(invocation.policy)
         subject = subject_of(
-            attributes, invocation.found, namespace=namespace, params=invocation.param, authorizer=authorizer
+            attributes,
+            invocation.found,
+            namespace=namespace,
+            params=invocation.param,
+            authorizer=authorizer,
+            request=known.get(invocation.found),
         )
+        known[invocation.found] = subject.request
         result = invoke(
             compiled, subject, invocation, cluster, again=again if is_again else None, current=current
         )
