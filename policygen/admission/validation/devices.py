@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from policygen.admission import resource_names
-from policygen.admission.validation import content, metadata
+from policygen.admission.validation import content, internal, metadata
 from policygen.admission.validation.field import FieldErrors, Object
 
 _MOST: Final = 32
@@ -43,7 +43,12 @@ def immutable_spec(found: FieldErrors, obj: Object, old: Object) -> None:
     """Claims and their templates: the spec never changes."""
     metadata.validate_update(found, obj.get("metadata") or {}, old.get("metadata") or {})
     if (obj.get("spec") or {}) != (old.get("spec") or {}):
-        found.invalid("spec", obj.get("spec"), metadata.IMMUTABLE)
+        spec = obj.get("spec") or {}
+        if obj.get("kind") == "ResourceClaim":
+            shown = internal.shown(spec, internal.CLAIM_SPEC)
+        else:
+            shown = internal.claim_template_spec(spec)
+        found.invalid("spec", shown, metadata.IMMUTABLE)
 
 
 def device_class(found: FieldErrors, obj: Object, version: str) -> None:

@@ -71,7 +71,7 @@ def _compile(expression: str, env: Env, allowed: tuple[str, ...] | None) -> tupl
         return "", result
     if len(allowed) == 1:
         return f"must evaluate to {allowed[0]} but got {result}", result
-    return f"must evaluate to one of [{' '.join(allowed)}]", result
+    return f"must evaluate to one of [{' '.join(allowed)}] but got {result}", result
 
 
 def declarable(result: types.Type) -> types.Type:

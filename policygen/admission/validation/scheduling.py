@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from policygen.admission.validation import content, metadata
+from policygen.admission.validation import content, internal, metadata
 from policygen.admission.validation.field import FieldErrors, Object
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -219,7 +219,7 @@ def claims(found: FieldErrors, given: list[Object], path: str) -> None:
             found.messages(f"{at}.name", name, content.label(name))
             seen.add(name)
         direct, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
-        shown = {"Name": name, "ResourceClaimName": direct, "ResourceClaimTemplateName": template}
+        shown = internal.shown(claim, internal.POD_RESOURCE_CLAIM)
         if direct is not None and template is not None:
             says = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             found.invalid(at, shown, says)

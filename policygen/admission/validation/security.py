@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
-from policygen.admission.validation import content
+from policygen.admission.validation import content, internal
 from policygen.admission.validation.field import FieldErrors, Object
 from policygen.admission.validation.volumes import descending_path
 
@@ -24,18 +23,6 @@ _WINDOWS_CONTAINER: Final = (
     "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup",
 )  # fmt: skip
 
-_GO_FIELDS: Final = (
-    "Capabilities", "Privileged", "SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup",
-    "RunAsNonRoot", "ReadOnlyRootFilesystem", "AllowPrivilegeEscalation", "ProcMount", "SeccompProfile",
-    "AppArmorProfile",
-)  # fmt: skip
-_GO_PARTS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "Capabilities": {"Add": None, "Drop": None},
-    "SELinuxOptions": {"User": "", "Role": "", "Type": "", "Level": ""},
-    "SeccompProfile": {"Type": "", "LocalhostProfile": None},
-    "AppArmorProfile": {"Type": "", "LocalhostProfile": None},
-}
-
 
 def of_container(found: FieldErrors, given: Object, path: str, *, host_users: bool) -> None:
     """`ValidateSecurityContext`."""
@@ -50,23 +37,11 @@ def of_container(found: FieldErrors, given: Object, path: str, *, host_users: bo
     if given.get("allowPrivilegeEscalation") is False:
         if given.get("privileged"):
             says = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            found.invalid(path, _internal(given), says)
+            found.invalid(path, internal.shown(given, internal.SECURITY_CONTEXT), says)
         if "CAP_SYS_ADMIN" in ((given.get("capabilities") or {}).get("add") or ()):
             says = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            found.invalid(path, _internal(given), says)
+            found.invalid(path, internal.shown(given, internal.SECURITY_CONTEXT), says)
     _app_armor(found, given.get("appArmorProfile"), f"{path}.appArmorProfile")
-
-
-def _internal(given: Object) -> Object:
-    """The server prints its internal type, which has no JSON names: every field, by its Go name."""
-    shown: Object = {}
-    for field in _GO_FIELDS:
-        value = given.get(field[0].lower() + field[1:] if field != "SELinuxOptions" else "seLinuxOptions")
-        parts = _GO_PARTS.get(field)
-        if isinstance(value, dict) and parts is not None:
-            value = {name: value.get(name[0].lower() + name[1:], empty) for name, empty in parts.items()}
-        shown[field] = value
-    return shown
 
 
 def of_pod(found: FieldErrors, given: Object, spec: Object, path: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from policygen.admission.validation import content, metadata, pods
+from policygen.admission.validation import content, internal, metadata, pods
 from policygen.admission.validation.field import FieldErrors, Object
 from policygen.kube import selectors
 from policygen.kube.strategy import UID
@@ -120,7 +120,7 @@ def _strategy(found: FieldErrors, strategy: Object, path: str) -> None:
             else:
                 _rolling(found, rolling, f"{path}.rollingUpdate")
         case _:
-            shown = {"Type": strategy.get("type") or "", "RollingUpdate": rolling}
+            shown = internal.shown(strategy, internal.UPDATE_STRATEGY)
             found.unsupported(path, shown, ("Recreate", "RollingUpdate"))
 
 
@@ -216,7 +216,7 @@ def _stateful_set_spec(found: FieldErrors, spec: Object) -> None:
             rolling = update.get("rollingUpdate") or {}
             _not_negative(found, rolling, ("partition",), "spec.updateStrategy.rollingUpdate")
         case _:
-            shown = {"Type": update["type"], "RollingUpdate": update.get("rollingUpdate")}
+            shown = internal.shown(update, internal.UPDATE_STRATEGY)
             found.invalid("spec.updateStrategy", shown, "must be 'RollingUpdate' or 'OnDelete'")
     _not_negative(found, spec, ("replicas", "minReadySeconds"), "spec")
     selector = _selector(found, spec, "statefulset", "spec")
