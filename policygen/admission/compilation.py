@@ -121,7 +121,7 @@ def _checked(source: NamedExpression, make: Maker, env: Env, allowed: tuple[str,
     if len(allowed) == 1:
         says = f"must evaluate to {allowed[0]} but got {result.declared}"
     else:
-        says = f"must evaluate to one of [{' '.join(allowed)}]"
+        says = f"must evaluate to one of [{' '.join(allowed)}] but got {result.declared}"
     return Expression(source.name, source.expression, None, says)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from policygen.admission.native import Native, protobuf
@@ -17,6 +17,8 @@ from policygen.kube.roundtrip import convert, round_trip_strict
 from policygen.kube.schema import KindSchema, Struct
 from policygen.merge import jsonpatch, merge
 
+_PLAIN: Final = frozenset({str, int, bool, float, type(None)})
+
 _SUBRESOURCE_KINDS: Final = frozenset(
     {("autoscaling/v1", "Scale"), ("policy/v1", "Eviction"), ("authentication.k8s.io/v1", "TokenRequest")}
 )
@@ -30,7 +32,7 @@ def apply_configuration(value: Any, subject_data: tuple[Any, ...], obj: Object, 
     """The object with an `Object{…}` merged into it; `subject_data` is what expressions could read."""
     if type(value) is not ObjectValue:
         raise MutationError(f"unsupported return type from ApplyConfiguration expression: {type_name(value)}")
-    check_type_names(value, value.type_name)
+    check_type_names(value)
     patch = Native(subject_data).object(value)
     patch["apiVersion"], patch["kind"] = obj.get("apiVersion"), obj.get("kind")
     if not schema.root.published or (schema.api_version, schema.kind) in _SUBRESOURCE_KINDS:
@@ -110,26 +112,28 @@ def unknown_kind(kind: GroupVersionKind) -> PolicygenError:
     )
 
 
-def check_type_names(value: Any, expected: str) -> None:
+def check_type_names(value: ObjectValue) -> None:
     """Every `Object…{}` must be named after the path that it stands at (`dynamic/objects.go`)."""
-    if type(value) is ObjectValue:
+    found = list(_misnamed(value, value.type_name))
+    if found:
+        raise MutationError("type mismatch: " + "\n".join(found))
+
+
+def _misnamed(value: Any, expected: str) -> Iterator[str]:
+    kind = type(value)
+    if kind is ObjectValue:
         if value.type_name != expected:
-            raise MutationError(
-                f'type mismatch: unexpected type name "{value.type_name}", expected "{expected}", '
+            yield (
+                f'unexpected type name "{value.type_name}", expected "{expected}", '
                 "which matches field name path from root Object type"
             )
         for name, item in value.fields.items():
-            check_type_names(item, f"{expected}.{name}")
-    elif isinstance(value, list):
-        for item in value:
-            check_type_names(item, expected)
-    elif isinstance(value, Mapping) and _has_objects(value):
-        for item in value.values():
-            check_type_names(item, expected)
-
-
-def _has_objects(value: Mapping[Any, Any]) -> bool:
-    return any(type(item) is ObjectValue or isinstance(item, list) for item in value.values())
+            if type(item) not in _PLAIN:
+                yield from _misnamed(item, f"{expected}.{name}")
+    elif kind is list or kind is dict:
+        for item in value if kind is list else value.values():
+            if type(item) not in _PLAIN:
+                yield from _misnamed(item, expected)
 
 
 def _operation(value: Any, native: Native) -> dict[str, Any]:
@@ -145,6 +149,6 @@ def _operation(value: Any, native: Native) -> dict[str, Any]:
     if "value" in fields:
         item = fields["value"]
         if type(item) is ObjectValue:
-            check_type_names(item, item.type_name)
+            check_type_names(item)
         operation["value"] = protobuf(item, native)
     return operation
