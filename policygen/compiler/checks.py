@@ -16,6 +16,7 @@ from policygen.compiler.checks_devices import (
 )
 from policygen.compiler.checks_fragments import check_fragments
 from policygen.compiler.checks_rules import (
+    check_ambiguous_use,
     check_conflicts,
     check_double_booking,
     check_plain_counts,
@@ -43,6 +44,7 @@ CHECKS: tuple[Check, ...] = (
     check_admin_access,
     check_updates,
     check_writes_within_rule,
+    check_ambiguous_use,
     check_conflicts,
     check_double_booking,
     check_plain_counts,

@@ -36,6 +36,7 @@ from policygen.compiler.model import (
     SetSchedulerName,
     SetSecurityContext,
     SetUserNamespace,
+    Uses,
 )
 from policygen.compiler.resolve_match import IMPLICIT_PREFIX
 from policygen.diagnostics import Diagnostics, Label, Span, make
@@ -256,6 +257,39 @@ def check_double_booking(model: Model, found: Diagnostics) -> None:
                     notes=["nothing that users write stands for the device of `uses`"],
                     help=["match by labels, or by `uses: {resource: …}`"],
                 )
+
+
+def check_ambiguous_use(model: Model, found: Diagnostics) -> None:
+    """A limit that stands for a device must not become a claim without it: the pod would stop to match.
+
+    Whether a rule sees the pod before or after the limit moves depends on the order of policies.
+    """
+    moves = [
+        (rule, action) for rule in model.rules for action in rule.actions if isinstance(action, ReplaceLimits)
+    ]
+    for rule in model.rules:
+        for uses in dict.fromkeys(_uses_of(rule)):
+            for mover, action in moves:
+                others = [ref for _, ref in action.by_count if ref.template not in uses.templates]
+                if action.resource in uses.resources and others and not disjoint(rule.match, mover.match):
+                    found.error(
+                        "ambiguous-use",
+                        f"a limit of `{action.resource}` may become claim `{others[0].name}`, "
+                        f"which is no use of `{uses.subject}`",
+                        uses.span,
+                        related=[Label(action.span, f"moved here, by rule `{mover.name}`")],
+                        notes=["policies run in no defined order: this rule may see the limit or the claim"],
+                        help=[f"match by `uses: {{resource: {action.resource}}}`, or by labels"],
+                    )
+                    break
+
+
+def _uses_of(rule: Rule) -> Iterator[Uses]:
+    """What a rule matches by, and by what its actions choose containers."""
+    yield from rule.match.uses
+    for action in rule.actions:
+        for write in writes(action):
+            yield from write.containers.uses
 
 
 def check_plain_counts(model: Model, found: Diagnostics) -> None:

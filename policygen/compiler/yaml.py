@@ -27,6 +27,8 @@ MAX_NODES = 200_000
 MAX_ITEMS = 10_000
 """Items of one list or keys of one mapping."""
 
+_MANY_BRACKETS = re.compile(rf"(?:[\[{{][ \n]{{0,8}}){{{MAX_DEPTH + 1}}}")
+"""Deep nesting that can be seen without reading: the reader needs seconds for it."""
 _PROPERTY = re.compile(r"[&!]\S*\s+")
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _OCTAL_OR_HEX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
@@ -94,7 +96,6 @@ class _Reader:
 
     source: Source
     found: Diagnostics
-    count: int = 0
     open: set[int] = field(default_factory=set)
 
     def span(self, node: Any) -> Span:
@@ -108,14 +109,6 @@ class _Reader:
 
     def read(self, node: Any, depth: int) -> Node:
         span = self.span(node)
-        self.count += 1
-        if self.count > MAX_NODES:
-            fail(
-                "document-too-large",
-                f"the document stands for more than {MAX_NODES} values once its aliases are expanded",
-                span,
-                help=["write the repeated part once, in a section that rules can name"],
-            )
         if depth > MAX_DEPTH:
             fail("document-too-deep", f"values are nested more than {MAX_DEPTH} deep", span)
         if id(node) in self.open:
@@ -209,6 +202,13 @@ def read_documents(source: Source, found: Diagnostics) -> list[Mapping]:
     for node in _compose(source):
         if node is None:
             continue
+        if _size(node, {}) > MAX_NODES:
+            fail(
+                "document-too-large",
+                f"the document stands for more than {MAX_NODES} values once its aliases are expanded",
+                Span(source, 0, 1),
+                help=["write the repeated part once, in a section that rules can name"],
+            )
         value = _Reader(source, found).read(node, 1)
         match value:
             case Mapping():
@@ -222,6 +222,19 @@ def read_documents(source: Source, found: Diagnostics) -> list[Mapping]:
                     value.span,
                 )
     return documents
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """How many values a node stands for; an alias counts each time, what repeats itself once."""
+    size = known.get(id(node))
+    if size is None:
+        known[id(node)] = size = 1
+        if isinstance(node, MappingNode):
+            size += sum(_size(value, known) + 1 for _, value in node.value)
+        elif isinstance(node, SequenceNode):
+            size += sum(_size(item, known) for item in node.value)
+        known[id(node)] = size
+    return size
 
 
 def decode(name: str, data: bytes) -> Source:
@@ -243,6 +256,10 @@ def decode(name: str, data: bytes) -> Source:
 
 
 def _compose(source: Source) -> Iterator[Any]:
+    deep = _MANY_BRACKETS.search(source.text)
+    if deep is not None:
+        span = Span(source, deep.start(), deep.end())
+        fail("document-too-deep", f"values are nested more than {MAX_DEPTH} deep", span)
     loader = YAML(typ="safe", pure=True)
     loader.composer.warn_double_anchors = False  # an anchor may be given anew: the last one counts
     try:
