@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from policygen.compiler.model import Claim, ClaimRef, Model, Priority, Rule, Safety
-from policygen.compiler.resolve_actions import SYSTEM_PRIORITIES, Acting
 from policygen.compiler.resolve_claims import device_count, resolve_claims
 from policygen.compiler.resolve_devices import resolve_devices
+from policygen.compiler.resolve_inject import Injecting
 from policygen.compiler.resolve_match import Matching, named_namespaces
+from policygen.compiler.resolve_place import SYSTEM_PRIORITIES, Placing
 from policygen.compiler.resolve_tenants import resolve_tenants
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import PlacementPolicySpec, SafetySpec
@@ -150,8 +151,8 @@ def _rules(
             scope.duplicate("rule", spec.name, span, seen[spec.name])
         seen.setdefault(spec.name, span)
         match = matching.match(spec.match, span)
-        acting = Acting(scope, matching, spec, match.uses, refs, default)
-        actions = acting.actions()
+        shared = (scope, matching, spec, match.uses, refs, default)
+        actions = (*Placing(*shared).actions(), *Injecting(*shared).actions())
         if spec.place is None and spec.inject is None:
             scope.found.error(
                 "empty-rule", f"rule `{spec.name}` does nothing", span, help=["add `place` or `inject`"]
