@@ -17,9 +17,9 @@ GROUP = "resource.k8s.io"
 
 
 def allocator(cluster: Cluster, slices: Sequence[Mapping[str, Any]]) -> Allocator:
-    """The allocator of an inventory with the cluster's DeviceClasses."""
+    """The allocator of an inventory's slices with the cluster's DeviceClasses."""
     classes = [read_class(obj) for obj in cluster.list("DeviceClass", group=GROUP)]
-    inventory = Inventory(read_slice(obj) for obj in slices)
+    inventory = Inventory(read_slice(obj) for obj in slices if obj.get("kind") == "ResourceSlice")
     return Allocator(inventory, {item.name: item for item in classes}, SelectorMatcher(cluster.version))
 
 

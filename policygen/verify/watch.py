@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from policygen.admission.cluster import Cluster
 from policygen.admission.compilation import CompiledPolicy, Maker, compile_with
-from policygen.admission.policy import Policy
+from policygen.admission.policy import BoundPolicy, Policy
 from policygen.cel import checker, types, validators
 from policygen.cel.ast import (
     Call,
@@ -35,6 +35,7 @@ from policygen.cel.decls import FunctionDecl, Overload
 from policygen.cel.env import Env
 from policygen.cel.errors import EvalError
 from policygen.cel.program import Program, parse
+from policygen.cel.unparse import unparse
 from policygen.cel.values import ObjectValue
 
 Key: TypeAlias = tuple[bool, str, str]
@@ -46,11 +47,12 @@ _ANY: Final = types.param("T")
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One arm of a conditional: `offset` is where the conditional's test stands in the expression's text."""
+    """One arm of a conditional: `line` is where its test begins in the expression, `test` the test's text."""
 
     number: int
     arm: bool
-    offset: int
+    line: int
+    test: str
 
 
 @dataclass(slots=True)
@@ -70,24 +72,38 @@ class Watch:
     """What all watched expressions did."""
 
     seen: dict[Key, Seen] = field(default_factory=dict)
+    branches: bool = True
+    """Whether branches are watched as well."""
+    _compiled: dict[tuple[bool, str], CompiledPolicy] = field(default_factory=dict)
 
-    def cluster(self, cluster: Cluster, *, branches: bool = True) -> Cluster:
+    def cluster(self, cluster: Cluster) -> Cluster:
         """The same server with all its policies watched."""
         bound = (*cluster.mutating_policies, *cluster.validating_policies)
-        compiled = [self._compiled(entry.policy, cluster.version, branches) for entry in bound]
+        compiled = [self.compiled(entry.policy, cluster.version) for entry in bound]
         return cluster.running(cluster.mutating_policies, cluster.validating_policies, compiled)
+
+    def mutation(self, cluster: Cluster, entry: BoundPolicy, index: int) -> Cluster:
+        """The server with one mutation of one policy, watched."""
+        policy, compiled = entry.policy, self.compiled(entry.policy, cluster.version)
+        alone = replace(policy, mutations=(policy.mutations[index],))
+        watched = replace(compiled, policy=alone, mutations=(compiled.mutations[index],))
+        return cluster.running((BoundPolicy(alone, entry.bindings),), (), [watched])
 
     def of(self, policy: Policy, text: str) -> Seen:
         """What one expression did."""
         return self.seen.get((policy.mutating, policy.name, text), Seen())
 
-    def _compiled(self, policy: Policy, version: str, branches: bool) -> CompiledPolicy:
-        return compile_with(policy, version, self._maker(policy, branches))
+    def compiled(self, policy: Policy, version: str) -> CompiledPolicy:
+        """The policy with its expressions watched."""
+        key = (policy.mutating, policy.name)
+        if key not in self._compiled:
+            self._compiled[key] = compile_with(policy, version, self._maker(policy))
+        return self._compiled[key]
 
-    def _maker(self, policy: Policy, branches: bool) -> Maker:
+    def _maker(self, policy: Policy) -> Maker:
         def make(text: str, env: Env) -> Program:
             seen = self.seen.setdefault((policy.mutating, policy.name, text), Seen())
-            return _Watched.of(text, env, seen, branches)
+            return _Watched.of(text, env, seen, self.branches)
 
         return make
 
@@ -106,7 +122,7 @@ class _Watched(Program):
         parsed = parse(text, env)
         plain = checker.check(parsed, env)
         validators.validate(plain, env)
-        found = _branches(parsed) if branches else {}
+        found = _branches(text, parsed) if branches else {}
         if not found:
             return cls(plain, env, seen)
         seen.branches = tuple(branch for arms in found.values() for branch in arms)
@@ -150,15 +166,21 @@ def _declaration(taken: set[int]) -> FunctionDecl:
     return FunctionDecl(PROBE, (overload,))
 
 
-def _branches(parsed: Parsed) -> dict[int, tuple[Branch, Branch]]:
-    """The conditionals that were written as such, by id, with their two arms."""
+def _branches(text: str, parsed: Parsed) -> dict[int, tuple[Branch, Branch]]:
+    """The conditionals that were written as such, by id, with their two arms.
+
+    Guards against null are left out: objects with null are what null safety tries, and nobody's fixture.
+    """
     expanded = set(_from_macros(parsed.expr))
     found: dict[int, tuple[Branch, Branch]] = {}
     for node in sorted(walk(parsed.expr), key=lambda node: parsed.info.offsets.get(node.id, 0)):
         if isinstance(node, Call) and node.function == "_?_:_" and node.id not in expanded:
+            if _asks_for_null(node.args[0]):
+                continue
             offset = min(parsed.info.offsets.get(part.id, 0) for part in walk(node.args[0]))
+            line, test = text.count("\n", 0, offset) + 1, unparse(replace(parsed, expr=node.args[0]))
             number = 2 * len(found)
-            found[node.id] = (Branch(number, True, offset), Branch(number + 1, False, offset))
+            found[node.id] = (Branch(number, True, line, test), Branch(number + 1, False, line, test))
     return found
 
 
@@ -173,6 +195,14 @@ def _from_macros(expr: Expr) -> Iterable[int]:
             last = node.args[2]
             if isinstance(last, Call) and last.function == "optional.none":
                 yield node.id
+
+
+def _asks_for_null(test: Expr) -> bool:
+    return (
+        isinstance(test, Call)
+        and test.function in ("_==_", "_!=_")
+        and any(isinstance(side, Literal) and side.value is None for side in test.args)
+    )
 
 
 class _Rewrite:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from policygen.admission.cluster import Cluster
+from policygen.admission.request import AdmissionRequest
 from policygen.admission.server import admit
 from policygen.diagnostics import make
 from policygen.verify.report import Finding, PropertyResult
@@ -20,7 +23,8 @@ def check(world: World) -> PropertyResult:
 
 def _refusals(world: World) -> Iterator[Finding]:
     for located in world.subject.manifests:
-        outcome = admit(world.bare, create(located.value, located.title).request)
+        trial = create(located.value, located.title)
+        outcome = admit(_before(world.bare, trial.request), trial.request)
         if outcome.allowed:
             continue
         diagnostic = make(
@@ -31,3 +35,14 @@ def _refusals(world: World) -> Iterator[Finding]:
             notes=[f"the API server of {world.subject.version} would say: {outcome.message}"],
         )
         yield Finding(diagnostic, located.name, located.value)
+
+
+def _before(cluster: Cluster, request: AdmissionRequest) -> Cluster:
+    """The server as it is before the object is created."""
+    key = (request.kind.group, request.kind.kind)
+    stored = {
+        name: obj
+        for name, obj in cluster.objects.get(key, {}).items()
+        if name != (request.namespace, request.name)
+    }
+    return replace(cluster, objects={**cluster.objects, key: stored})

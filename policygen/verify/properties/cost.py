@@ -26,8 +26,8 @@ CONTAINERS: Final = 50
 def check(world: World) -> PropertyResult:
     """One finding per expression or policy that uses more than the allowed share of a budget."""
     largest = [_largest(trial) for trial in _one_each(world)]
-    watch = Watch()
-    watched = watch.cluster(world.cluster, branches=False)
+    watch = Watch(branches=False)
+    watched = watch.cluster(world.cluster)
     for trial in largest:
         admit(watched, trial.request)
     findings = tuple(_findings(world, watch))

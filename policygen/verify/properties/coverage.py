@@ -8,6 +8,7 @@ have held and failed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from policygen.admission.server import admit
 from policygen.diagnostics import Diagnostic, make
@@ -26,9 +27,26 @@ def check(world: World) -> PropertyResult:
     watched = watch.cluster(world.cluster)
     for trial in world.trials:
         admit(watched, trial.request)
+    _alone(world, watch)
     parts = sum(len(facts.expressions) for facts in world.facts)
     findings = tuple(finding for facts in world.facts for finding in _of(world, facts, watch))
     return PropertyResult(NAME, world.subject.version, parts, findings)
+
+
+def _alone(world: World, watch: Watch) -> None:
+    """Run mutations with arms that were not taken by themselves, and without in-tree plugins.
+
+    What an earlier mutation or a plugin makes sure of, such as `spec.affinity` or `spec.priority`, is
+    guarded all the same: plugins can be switched off, and a mutation runs though the one before it failed.
+    """
+    quiet = replace(world.bare, plugins=world.plugins & {"NamespaceLifecycle"}, validate_objects=False)
+    for entry in world.cluster.mutating_policies:
+        for index, mutation in enumerate(entry.policy.mutations):
+            seen = watch.of(entry.policy, mutation.expression)
+            if len(seen.taken) < len(seen.branches):
+                cluster = watch.mutation(quiet, entry, index)
+                for trial in sorted(world.applied_to(entry.policy.name)):
+                    admit(cluster, world.trials[trial].request)
 
 
 def _of(world: World, facts: PolicyFacts, watch: Watch) -> Iterator[Finding]:
@@ -66,11 +84,9 @@ def _unseen(known: Known, values: set[str]) -> Iterator[str]:
 
 
 def _untaken(known: Known, branch: Branch) -> str:
-    line = known.text.count("\n", 0, branch.offset) + 1
-    test = known.text[branch.offset :].split("\n", 1)[0].split("?", 1)[0].strip()
     word = "true" if branch.arm else "false"
-    where = f" (line {line} of the {known.part})" if "\n" in known.text.strip() else ""
-    return f"no object makes `{test}` {word}{where}"
+    where = f" (line {branch.line} of the {known.part})" if "\n" in known.text.strip() else ""
+    return f"no object makes `{branch.test}` {word}{where}"
 
 
 def _shown(known: Known) -> str:
