@@ -168,6 +168,12 @@ class Cluster:
         found = self.custom.get(kind)
         return found if found is not None else catalog.load(self.version).get(kind.api_version, kind.kind)
 
+    @cached_property
+    def builtin_groups(self) -> frozenset[str]:
+        """The API groups that the server itself has: an unknown kind in one of them does not exist."""
+        known = catalog.load(self.version).kinds()
+        return frozenset(names.parse_api_version(api_version)[0] for api_version, _ in known)
+
     def resource(self, kind: GroupVersionKind) -> ResourceInfo:
         """How a kind is served; an unknown kind is taken to be namespaced and named by the usual rule."""
         schema = self.schema(kind)

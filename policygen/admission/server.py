@@ -99,12 +99,16 @@ class _Chain:
     audit_annotations: dict[str, str]
     verdicts: list[Verdict]
     seen: Object | None
+    untyped: bool
+    """Whether nobody has defined the kind: then only policies know what to do with the object."""
 
     def __init__(self, cluster: Cluster, explain: bool) -> None:
         self.cluster, self.explain = cluster, explain
         self.warnings, self.audit_annotations, self.verdicts, self.seen = [], {}, [], None
+        self.untyped = False
 
     def run(self, request: AdmissionRequest) -> Object | None:
+        self.untyped = self.cluster.schema(request.kind) is None
         request = decode(self.cluster, request)
         attributes = Attributes(
             request, request.object, warnings=self.warnings, audit_annotations=self.audit_annotations
@@ -149,7 +153,7 @@ class _Chain:
                 obj = strategy.prepare_for_update(obj, old, schema, attributes.subresource)
             attributes = attributes.with_object(obj)
             self.seen = obj
-        if self.cluster.validate_objects and obj is not None:
+        if self.cluster.validate_objects and obj is not None and not self.untyped:
             registry.check(attributes, self.cluster)
         return attributes
 
@@ -170,7 +174,7 @@ class _Chain:
             plugin(attributes, self.cluster)
 
     def _plugin(self, name: str, function: str) -> Any:
-        if name not in self.cluster.plugins:
+        if name not in self.cluster.plugins or (self.untyped and name != "NamespaceLifecycle"):
             return None
         return getattr(import_module(f"policygen.admission.plugins.{_MODULES[name]}"), function, None)
 
@@ -182,6 +186,8 @@ def decode(cluster: Cluster, request: AdmissionRequest) -> AdmissionRequest:
     """
     schema = cluster.schema(request.kind)
     if schema is None:
+        if request.kind.group in cluster.builtin_groups:
+            raise Denied(404, "NotFound", "the server could not find the requested resource")
         return request
     obj, old = request.object, request.old_object
     return replace(
