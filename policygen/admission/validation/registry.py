@@ -19,6 +19,7 @@ from policygen.admission.validation import (
     devices,
     metadata,
     pod_update,
+    pod_warnings,
     pods,
     policies,
     quotas,
@@ -87,10 +88,19 @@ _POD_SUBRESOURCES: Final[Mapping[str, Update]] = {
 
 
 def check(attributes: Attributes, cluster: Cluster) -> None:
-    """Refuse an object that the server's own rules refuse, with all faults told together."""
+    """Refuse an object that the server's own rules refuse, with all faults told together.
+
+    What it stores with a warning is warned about.
+    """
     found = errors(attributes, cluster)
     if found:
         raise invalid(attributes, found)
+    obj, old = attributes.object, attributes.old_object
+    known = (attributes.kind.group, attributes.kind.kind) in _CREATE
+    if obj is None or attributes.subresource or not known or not cluster.validate_objects:
+        return
+    for text in pod_warnings.updated(obj, old) if old is not None else pod_warnings.created(obj):
+        attributes.warn(text)
 
 
 def errors(attributes: Attributes, cluster: Cluster) -> FieldErrors:
@@ -113,8 +123,8 @@ def _create(
     if plain is not None:
         plain(found, obj)
     elif versioned is not None:
-        versioned(found, obj, cluster.version)
         _admin_access(found, obj, attributes, cluster)
+        versioned(found, obj, cluster.version)
     else:
         _other(found, obj, attributes, cluster)
 

@@ -74,4 +74,5 @@ def test_validation(base, case):
     says = [says] if isinstance(says, str) else says
     found = outcome.message.partition(" is invalid: ")[2] if outcome.code == 422 else outcome.message
     assert found == (says[0] if len(says) == 1 else f"[{', '.join(says)}]" if says else "")
+    assert list(outcome.warnings) == case.get("warns", [])
     assert outcome.code == (422 if says else 201 if old is None else 200)
