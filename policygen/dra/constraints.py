@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from policygen.dra.model import AttributeValue, Constraint, Device, Request
 
 _SCALARS = ("string", "int", "bool", "version")
+_LISTS = {"strings": "string", "ints": "int", "bools": "bool", "versions": "version"}
 
 
 def applies(constraint: Constraint, request: Request) -> bool:
@@ -30,9 +31,11 @@ class Tracker:
     """What a constraint knows of the devices chosen so far."""
 
     constraint: Constraint
+    lists: bool = False
     _first: AttributeValue | None = None
     _latest: dict[str, AttributeValue] = field(default_factory=dict)
     _count: int = 0
+    _sets: list[frozenset[tuple[str, object]]] = field(default_factory=list)
 
     def add(self, request: Request, device: Device) -> bool:
         """Take a device in, if the constraint allows it; one without the attribute never is."""
@@ -41,6 +44,8 @@ class Tracker:
         value = device.attribute(self.constraint.attribute)
         if value is None:
             return False
+        if self.lists:
+            return self._add_set(value)
         if self._count and not self._allows(value):
             return False
         if self.constraint.kind == "distinct":
@@ -53,11 +58,33 @@ class Tracker:
     def remove(self, request: Request) -> None:
         """Undo the last successful `add` of this request, as far as the server does."""
         if applies(self.constraint, request):
+            if self.lists:
+                self._sets.pop()
+                return
             self._latest.pop(request.parent or request.name, None)
             self._count -= 1
+
+    def _add_set(self, value: AttributeValue) -> bool:
+        """With DRAListTypeAttributes values are sets: those that match share an element, the others none."""
+        found = _elements(value)
+        if self.constraint.kind == "distinct":
+            allowed = bool(found) and all(found.isdisjoint(earlier) for earlier in self._sets)
+        else:
+            found = found & self._sets[-1] if self._sets else found
+            allowed = bool(found)
+        if allowed:
+            self._sets.append(found)
+        return allowed
 
     def _allows(self, value: AttributeValue) -> bool:
         """Values of a list type only compare behind a feature gate that is off: they never agree."""
         if self.constraint.kind == "distinct":
             return not self._latest or (value[0] in _SCALARS and value not in self._latest.values())
         return value[0] in _SCALARS and value == self._first
+
+
+def _elements(value: AttributeValue) -> frozenset[tuple[str, object]]:
+    kind, held = value
+    if kind in _LISTS and isinstance(held, list):
+        return frozenset((_LISTS[kind], each) for each in held)
+    return frozenset(((kind, held),)) if kind in _SCALARS else frozenset()

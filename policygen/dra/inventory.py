@@ -58,6 +58,7 @@ class TaintRule:
 class Cluster:
     """Everything that bears on devices, of any number of files."""
 
+    gates: Gates = field(default_factory=Gates)
     slices: list[Slice] = field(default_factory=list)
     classes: dict[str, DeviceClass] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -67,11 +68,16 @@ class Cluster:
     links: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     allocated: set[DeviceId] = field(default_factory=set)
     capacity: dict[DeviceId, Amounts] = field(default_factory=dict)
-    _spans: dict[str, Span] = field(default_factory=dict)
+    _documents: dict[str, Document] = field(default_factory=dict)
 
-    def inventory(self, gates: Gates | None = None) -> Inventory:
+    def place(self, slice_name: str) -> Span | None:
+        """Where a slice is written; found only when asked, because that reads its document again."""
+        document = self._documents.get(slice_name)
+        return document.span(("metadata", "name")) if document is not None else None
+
+    def inventory(self) -> Inventory:
         """The slices with the taints of all rules, indexed."""
-        return Inventory((_with_taints(entry, self.rules) for entry in self.slices), gates)
+        return Inventory((_with_taints(entry, self.rules) for entry in self.slices), self.gates)
 
     def state(self) -> AllocatedState:
         """What the claims that have an allocation hold."""
@@ -82,9 +88,14 @@ class Cluster:
         return tuple(self.nodes.values()) or inventory.nodes()
 
 
-def read_cluster(documents: Iterable[Document], found: Diagnostics) -> Cluster:
-    """Sort objects by kind; kinds that say nothing about devices are passed over."""
-    cluster = Cluster()
+def read_cluster(
+    documents: Iterable[Document], found: Diagnostics, *, list_attributes: bool = False
+) -> Cluster:
+    """Sort objects by kind; kinds that say nothing about devices are passed over.
+
+    `list_attributes` says that the feature gate `DRAListTypeAttributes` is on.
+    """
+    cluster = Cluster(gates=Gates(list_attributes=list_attributes))
     for document in documents:
         _add(cluster, document, found)
     _check_pools(cluster, found)
@@ -125,7 +136,7 @@ def _add(cluster: Cluster, document: Document, found: Diagnostics) -> None:
 
 def _add_slice(cluster: Cluster, document: Document, found: Diagnostics) -> None:
     name = _map(document.value.get("metadata")).get("name", "")
-    problems = slice_problems(document.value)
+    problems = slice_problems(document.value, list_attributes=cluster.gates.list_attributes)
     for problem in problems[:_SHOWN]:
         found.error(
             "invalid-slice",
@@ -140,7 +151,7 @@ def _add_slice(cluster: Cluster, document: Document, found: Diagnostics) -> None
         )
     entry = read_slice(document.value)
     cluster.slices.append(entry)
-    cluster._spans[entry.name] = document.span(("metadata", "name"))
+    cluster._documents[entry.name] = document
     annotations = _map(_map(document.value.get("metadata")).get("annotations"))
     links = annotations.get(_LINKS)
     if isinstance(links, str):
@@ -228,14 +239,14 @@ def _check_pools(cluster: Cluster, found: Diagnostics) -> None:
                 "outdated-slice",
                 f"pool `{driver}/{name}`: {_count(old, 'slice')} of an older generation than {newest} "
                 f"{'is' if old == 1 else 'are'} ignored",
-                cluster._spans.get(next(e.name for e in entries if e.generation < newest)),
+                cluster.place(next(e.name for e in entries if e.generation < newest)),
             )
         if len(current) != first.slice_count:
             found.warning(
                 "incomplete-pool",
                 f"pool `{driver}/{name}` is incomplete: "
                 f"{len(current)} of {_count(first.slice_count, 'slice')}",
-                cluster._spans.get(first.name),
+                cluster.place(first.name),
                 notes=["nothing is allocated from it, and `allocationMode: All` fails on its nodes"],
             )
         seen: dict[str, str] = {}
@@ -246,7 +257,7 @@ def _check_pools(cluster: Cluster, found: Diagnostics) -> None:
                         "duplicate-device",
                         f"pool `{driver}/{name}` has two devices `{device.name}`, "
                         f"in slices `{seen[device.name]}` and `{entry.name}`",
-                        cluster._spans.get(entry.name),
+                        cluster.place(entry.name),
                         notes=["nothing is allocated from a pool with duplicate device names"],
                     )
                 seen.setdefault(device.name, entry.name)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from policygen.cel.recursion import room_for
 from policygen.dra.allocation import (
     Allocation,
     AllocationError,
@@ -101,7 +102,8 @@ class Search:
         for index, claim in enumerate(self._claims):
             self._prepare(index, claim)
         try:
-            done = self._allocate(_At(0))
+            with room_for(self._depth()):
+                done = self._allocate(_At(0))
         except (_TooManyResultsError, _NoSolutionError):
             done = False
         if done:
@@ -109,6 +111,11 @@ class Search:
         if any(pool.invalid for pool in self._pools):
             raise AllocationError("invalid resource pools were encountered")
         return None
+
+    def _depth(self) -> int:
+        """How many steps may stand on each other: one a device, and one or two a request and claim."""
+        most = sum(max(entry.count for entry in entries) + 2 for entries in self._data.values())
+        return most + len(self._claims)
 
     def _allocation(self, index: int, claim: Claim) -> Allocation:
         selected = []
@@ -135,7 +142,8 @@ class Search:
                 raise AllocationError(
                     f"claim {claim}, constraint #{number}: empty constraint (unsupported constraint type?)"
                 )
-        self._trackers.append([Tracker(constraint) for constraint in claim.constraints])
+        lists = self._ledger.gates.list_attributes
+        self._trackers.append([Tracker(constraint, lists) for constraint in claim.constraints])
 
     def _check_gates(self, claim: Claim, slot: RequestSlot) -> None:
         gates = self._ledger.gates
@@ -330,8 +338,9 @@ class Search:
         if needed > len(union):
             return True
         most = len(matching)
+        lists = self._ledger.gates.list_attributes
         for constraint in claim.constraints:
-            if constraint.kind == "match" and applies(constraint, data.request):
+            if constraint.kind == "match" and not lists and applies(constraint, data.request):
                 groups: dict[str, int] = {}
                 for device in matching:
                     value = device.attribute(constraint.attribute)

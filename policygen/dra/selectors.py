@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from policygen.cel.ast import Ident, Select, walk
-from policygen.cel.env import device_env
+from policygen.cel.env import LIST_ATTRIBUTES, Env, device_env
 from policygen.cel.errors import CompileError, EvalError
 from policygen.cel.lib.semver import parse_semver
 from policygen.cel.program import Program, compile_program
@@ -52,12 +52,17 @@ class Selector:
     reads: tuple[tuple[str, str, str], ...] | None = None
 
 
+def selector_env(version: str = VERSION, *, list_attributes: bool = False) -> Env:
+    """What selectors may refer to."""
+    return device_env(version, frozenset((LIST_ATTRIBUTES,)) if list_attributes else frozenset())
+
+
 @lru_cache(maxsize=4096)
 def compile_selector(expression: str, version: str = VERSION, *, list_attributes: bool = False) -> Selector:
     """Compile as the scheduler of a version does: expressions are stored ones, all libraries are known."""
     from policygen.cel.estimate import estimate_cost
 
-    env = device_env(version, frozenset({"list-attributes"}) if list_attributes else frozenset())
+    env = selector_env(version, list_attributes=list_attributes)
     try:
         program = compile_program(expression, env)
     except CompileError as error:
@@ -187,13 +192,13 @@ class SelectorMatcher:
 
     def __init__(self, version: str = VERSION, *, list_attributes: bool = False) -> None:
         self._version = version
-        self._list_attributes = list_attributes
+        self.list_attributes = list_attributes
         self._values: dict[Device, dict[str, Value] | SelectorError] = {}
         self._answers: dict[tuple[object, ...], bool | SelectorError] = {}
 
     def selector(self, expression: str) -> Selector:
         """The compiled expression."""
-        return compile_selector(expression, self._version, list_attributes=self._list_attributes)
+        return compile_selector(expression, self._version, list_attributes=self.list_attributes)
 
     def matches(self, expression: str, device: Device) -> bool:
         """Whether the device satisfies the selector; `SelectorError`."""

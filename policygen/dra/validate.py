@@ -56,15 +56,18 @@ def _entries(value: object) -> list[Json]:
     return [_map(entry) for entry in value] if isinstance(value, list) else []
 
 
-def slice_problems(obj: Json) -> list[Problem]:
-    """Everything for which the server refuses a ResourceSlice; empty when it accepts it."""
+def slice_problems(obj: Json, *, list_attributes: bool = False) -> list[Problem]:
+    """Everything for which the server refuses a ResourceSlice; empty when it accepts it.
+
+    Lists of values are dropped by a server on which `DRAListTypeAttributes` is off: nothing is left then.
+    """
     spec = _map(obj.get("spec"))
     return [
         *_driver_name(spec.get("driver"), "spec.driver"),
         *_pool(_map(spec.get("pool")), "spec.pool"),
         *_node_choice(spec),
         *_sizes(spec),
-        *_devices(spec),
+        *_devices(spec, list_attributes=list_attributes),
         *_counter_sets(spec),
     ]
 
@@ -127,7 +130,7 @@ def _sizes(spec: Json) -> Iterator[Problem]:
         yield Problem("spec", "only one of `sharedCounters` or `devices` may be set in one slice")
 
 
-def _devices(spec: Json) -> Iterator[Problem]:
+def _devices(spec: Json, *, list_attributes: bool) -> Iterator[Problem]:
     seen: set[str] = set()
     for index, entry in enumerate(_entries(spec.get("devices"))):
         path = f"spec.devices[{index}]"
@@ -142,6 +145,8 @@ def _devices(spec: Json) -> Iterator[Problem]:
             seen.add(name)
         body = {**entry, **_map(entry.get("basic"))}
         yield from _device(body, path, per_device=spec.get("perDeviceNodeSelection") is True)
+        if not list_attributes:
+            yield from _lists(_map(body.get("attributes")), f"{path}.attributes")
 
 
 def _device(device: Json, path: str, *, per_device: bool) -> Iterator[Problem]:
@@ -172,6 +177,16 @@ def _device(device: Json, path: str, *, per_device: bool) -> Iterator[Problem]:
     yield from _consumptions(device, path)
     yield from _device_nodes(device, path, per_device=per_device)
     yield from _binding_conditions(device, path)
+
+
+def _lists(attributes: Json, path: str) -> Iterator[Problem]:
+    for name, attribute in attributes.items():
+        for kind in _LISTS:
+            if _map(attribute).get(kind) is not None:
+                yield Problem(
+                    f"{path}[{name}].{kind}",
+                    "dropped, and no value is left: the feature gate DRAListTypeAttributes is off",
+                )
 
 
 def _value_count(attribute: Json) -> int:

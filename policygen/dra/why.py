@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from policygen.cel.ast import Call, Expr
+from policygen.cel.ast import Call, Expr, walk
 from policygen.cel.checker import Checked
-from policygen.cel.env import Env, device_env
 from policygen.cel.errors import CompileError, EvalError
-from policygen.cel.program import Program
+from policygen.cel.program import Program, check
 from policygen.cel.values import Value
 from policygen.dra.access import Access, Name, accesses, parse_selector
 from policygen.dra.allocation import SelectorError
 from policygen.dra.model import Device
-from policygen.dra.selectors import COST_LIMIT, VERSION, SelectorMatcher
+from policygen.dra.selectors import COST_LIMIT, SelectorMatcher, selector_env
 
 _LONGEST = 60
 
@@ -37,17 +37,26 @@ def why_not(expression: str, device: Device, matcher: SelectorMatcher) -> list[s
         value = matcher.value(device)
     except SelectorError as error:
         return [error.text]
-    judge = _Judge(program.checked, device_env(VERSION), value, device)
+    judge = _Judge(program.checked, value, device, matcher.list_attributes)
     whole = _Part(program.checked.expr, 0, len(expression))
     return list(dict.fromkeys(judge.explain(whole, wanted=True)))
+
+
+@lru_cache(maxsize=4096)
+def _part_program(expression: str, node: int, list_attributes: bool) -> Program:
+    """The program of a sub-expression."""
+    env = selector_env(list_attributes=list_attributes)
+    checked = check(expression, env)
+    part = next(each for each in walk(checked.expr) if each.id == node)
+    return Program(replace(checked, expr=part), env)
 
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
     checked: Checked
-    env: Env
     value: dict[str, Value]
     device: Device
+    list_attributes: bool
 
     def explain(self, part: _Part, *, wanted: bool) -> Iterator[str]:
         """What keeps a part from being what is wanted."""
@@ -71,7 +80,7 @@ class _Judge:
     def _evaluate(self, expr: Expr) -> Value:
         """The value of a sub-expression, or the error as a value."""
         try:
-            program = Program(replace(self.checked, expr=expr), self.env)
+            program = _part_program(self.checked.info.text, expr.id, self.list_attributes)
             return program.evaluate({"device": self.value}, limit=COST_LIMIT)
         except (EvalError, CompileError) as error:
             return error

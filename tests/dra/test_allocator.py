@@ -7,6 +7,7 @@ from dra.devices import NODE, allocator, chosen, claim, device, exactly, invento
 
 from policygen.dra.allocation import AllocationError, SearchLimitError
 from policygen.dra.convert import read_slice
+from policygen.dra.model import Gates
 from policygen.dra.pools import Inventory
 
 FOUR = [device("a", numa=0), device("b", numa=0), device("c", numa=1), device("d", numa=1)]
@@ -196,3 +197,33 @@ def test_the_search_is_given_up_at_its_bound() -> None:
 
     with pytest.raises(SearchLimitError, match="gave up after 2000 attempts"):
         chosen(allocator(inventory(many), max_steps=2_000), wanted)
+
+
+def listed(name: str, *numa: int) -> dict[str, object]:
+    return {"name": name, "attributes": {"numa": {"ints": list(numa)}}}
+
+
+def test_lists_match_when_they_share_an_element() -> None:
+    devices = [listed("a", 1, 2), listed("b", 1), listed("c", 2), listed("d", 2)]
+    found = Inventory(inventory(devices).slices, Gates(list_attributes=True))
+
+    assert chosen(allocator(found), claim([exactly("r", 3)], [match_attribute("numa")])) == [
+        ("r", "a"),
+        ("r", "c"),
+        ("r", "d"),
+    ]
+
+
+def test_lists_never_match_where_the_feature_is_off() -> None:
+    found = inventory([listed("a", 1), listed("b", 1)])
+
+    assert chosen(allocator(found), claim([exactly("r", 2)], [match_attribute("numa")])) is None
+
+
+def test_a_claim_may_be_as_large_as_many_claims_together() -> None:
+    many = inventory(device(f"a{n:03}") for n in range(1000))
+
+    found = chosen(allocator(many), *[claim([exactly("r", 32)]) for _ in range(30)])
+
+    assert found is not None
+    assert len(found) == 960

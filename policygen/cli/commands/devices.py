@@ -32,6 +32,9 @@ _FILES = click.option(
     help="File or directory with ResourceSlices, DeviceClasses, claims, Nodes; `-` is stdin. Repeatable.",
 )
 _PROFILE = click.option("--profile", default="", help="Use a generated inventory of this profile as well.")
+_LISTS = click.option(
+    "--list-attributes", "lists", is_flag=True, help="The feature gate DRAListTypeAttributes is on."
+)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9./]*[a-z0-9])?")
 
 
@@ -44,11 +47,18 @@ def command() -> None:
 @click.argument("what")
 @_FILES
 @_PROFILE
+@_LISTS
 @click.option("--node", "only", multiple=True, help="Look at this node's devices only. Repeatable.")
 @click.option("--quiet", is_flag=True, help="Print the counts alone.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def match(
-    what: str, files: tuple[Path, ...], profile: str, only: tuple[str, ...], quiet: bool, as_json: bool
+    what: str,
+    files: tuple[Path, ...],
+    profile: str,
+    lists: bool,
+    only: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
 ) -> int:
     """Show which devices WHAT matches: a CEL expression, the name of a DeviceClass, or that of a claim.
 
@@ -60,10 +70,10 @@ def match(
     from policygen.render import device_report
 
     found = Diagnostics()
-    cluster = _load(files, profile, found)
+    cluster = _load(files, profile, found, list_attributes=lists)
     inventory = cluster.inventory()
     nodes = _nodes(cluster, inventory, only)
-    matcher = SelectorMatcher()
+    matcher = SelectorMatcher(list_attributes=lists)
     code = OK
     for title, selectors in _targets(what, cluster, found):
         devices = list(dict.fromkeys(device for node in nodes for device in inventory.devices(node)))
@@ -90,6 +100,7 @@ def match(
 @command.command("allocate")
 @_FILES
 @_PROFILE
+@_LISTS
 @click.option("--nodes", "only", multiple=True, help="Try these nodes only: names, or several with commas.")
 @click.option("--claim", "names", multiple=True, help="Allocate these claims only. Repeatable.")
 @click.option("--picture/--no-picture", default=True, help="Draw the first node on which the claims fit.")
@@ -101,6 +112,7 @@ def match(
 def allocate(
     files: tuple[Path, ...],
     profile: str,
+    lists: bool,
     only: tuple[str, ...],
     names: tuple[str, ...],
     picture: bool,
@@ -120,7 +132,7 @@ def allocate(
     from policygen.render import device_report
 
     found = Diagnostics()
-    cluster = _load(files, profile, found)
+    cluster = _load(files, profile, found, list_attributes=lists)
     inventory = cluster.inventory()
     claims = _claims(cluster, names)
     nodes = _nodes(cluster, inventory, only)
@@ -128,7 +140,9 @@ def allocate(
         lint_claim(claim, cluster.classes, found)
     for quota in cluster.quotas:
         check_quota(claims, cluster.classes, quota, found)
-    allocator = Allocator(inventory, _classes(cluster), SelectorMatcher(), cluster.state())
+    allocator = Allocator(
+        inventory, _classes(cluster), SelectorMatcher(list_attributes=lists), cluster.state()
+    )
     results = [try_node(allocator, node, claims) for node in nodes]
     fitting = [result for result in results if result.outcome == "fits"]
     if as_json:
@@ -188,7 +202,9 @@ def _show_inventory(files: tuple[Path, ...]) -> int:
     return INVALID if found.has_errors else OK
 
 
-def _load(files: tuple[Path, ...], profile: str, found: Diagnostics) -> Cluster:
+def _load(
+    files: tuple[Path, ...], profile: str, found: Diagnostics, *, list_attributes: bool = False
+) -> Cluster:
     """All objects of the files and of the generated profile."""
     from policygen.dra.inventory import read_cluster
     from policygen.kube.reader import Document, read_paths, read_stream
@@ -205,7 +221,7 @@ def _load(files: tuple[Path, ...], profile: str, found: Diagnostics) -> Cluster:
         documents.extend(Document(obj, f"<profile {profile}>", 1, "") for obj in generate(profile))
     if not documents and not found.has_errors:
         fail("no-inventory", "there is nothing to look at", help=["name files with `-f`, or a `--profile`"])
-    cluster = read_cluster(documents, found)
+    cluster = read_cluster(documents, found, list_attributes=list_attributes)
     if not cluster.slices and not found.has_errors:
         fail(
             "no-inventory",
