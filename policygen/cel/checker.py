@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from policygen.cel import ast, messages, types
 from policygen.cel.ast import Expr
-from policygen.cel.inference import Substitution, has_params, most_general
+from policygen.cel.inference import Substitution, most_general
 from policygen.cel.recursion import room_for
 from policygen.cel.source_errors import SourceErrors
 from policygen.cel.types import Type
@@ -72,6 +72,14 @@ _LITERALS: dict[type, Type] = {
     bytes: types.BYTES,
     type(None): types.NULL,
 }
+
+
+_FLEXIBLE = frozenset({"any", "dyn", "error", "null", "param", "wrapper"})
+
+
+def _may_fit(arg: Type, param: Type) -> bool:
+    """A quick test that spares most overloads the full one."""
+    return arg.kind == param.kind or arg.kind in _FLEXIBLE or param.kind in _FLEXIBLE
 
 
 class _Checker:
@@ -138,17 +146,42 @@ class _Checker:
         return found
 
     def _select(self, expr: ast.Select) -> Type:
-        name = ast.qualified_name(expr)
-        if name is not None and not self._is_local(name.partition(".")[0]):
+        """A chain of selections: the longest beginning that is a name, then fields, one after the other."""
+        chain: list[ast.Select] = []
+        base: Expr = expr
+        while isinstance(base, ast.Select):
+            chain.append(base)
+            base = base.operand
+        chain.reverse()
+        named = self._longest_name(base, chain)
+        found = self._types[chain[named - 1].id] if named else self.check(base)
+        for node in chain[named:]:
+            found = self._substitution.apply(self._selected(node.id, found, node.field, optional=False))
+            if node.test_only:
+                found = types.BOOL
+            self._types[node.id] = found
+        return found
+
+    def _longest_name(self, base: Expr, chain: Sequence[ast.Select]) -> int:
+        """How many selections belong to the name of a variable or type; they get its type."""
+        if not isinstance(base, ast.Ident) or self._is_local(base.name):
+            return 0
+        parts = [base.name, *(node.field for node in chain if not node.test_only)]
+        for length in range(min(len(parts), self._env.longest_name(base.name)), 1, -1):
+            name = ".".join(parts[:length])
             found = self._lookup(name)
             if found is not None:
-                self.references[expr.id] = Reference(name)
-                return found
-        field = self._field(expr.id, expr.operand, expr.field, optional=False)
-        return types.BOOL if expr.test_only else self._substitution.apply(field)
+                node = chain[length - 2]
+                self._types[node.id] = found
+                self.references[node.id] = Reference(name)
+                return length - 1
+        return 0
 
     def _field(self, node: int, operand: Expr, field: str, *, optional: bool) -> Type:
-        target = self._substitution.apply(self.check(operand))
+        return self._selected(node, self.check(operand), field, optional=optional)
+
+    def _selected(self, node: int, operand: Type, field: str, *, optional: bool) -> Type:
+        target = self._substitution.apply(operand)
         is_optional = types.is_optional(target)
         if is_optional:
             target = target.params[0]
@@ -237,6 +270,8 @@ class _Checker:
         for overload in function.overloads:
             if overload.member != is_member or len(overload.params) != len(args):
                 continue
+            if not overload.is_parametric and not all(map(_may_fit, args, overload.params)):
+                continue
             params, returned = self._instantiate(overload)
             if not self._substitution.unify_all(args, params):
                 continue
@@ -250,7 +285,7 @@ class _Checker:
 
     def _instantiate(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
         """The signature with its type parameters replaced by fresh ones."""
-        if not any(map(has_params, overload.params)) and not has_params(overload.result):
+        if not overload.is_parametric:
             return overload.params, overload.result
         fresh: dict[str, Type] = {}
 

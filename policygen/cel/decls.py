@@ -7,10 +7,10 @@ Names follow cel-go `common/decls`. A library is a module of `policygen.cel.lib`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from policygen.cel.types import Type
+from policygen.cel.types import Type, has_params
 
 Binding: TypeAlias = Callable[..., Any]
 """A plain function over CEL values (receiver first). Raises `EvalError`; must not change its arguments."""
@@ -108,6 +108,12 @@ class Overload:
     examples: tuple[Example, ...] = ()
     strict: bool = True
     """A non-strict binding is also called when an argument failed, with the `EvalError` as the value."""
+    is_parametric: bool = field(init=False, compare=False, default=False)
+    """Whether type parameters occur in the signature."""
+
+    def __post_init__(self) -> None:
+        parametric = any(map(has_params, (*self.params, self.result)))
+        object.__setattr__(self, "is_parametric", parametric)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ _JSON_PATCH: Final = {
     "from": types.STRING,
     "value": types.DYN,
 }
+_NO_LIMIT: Final = 2**31
 VARIABLES_TYPE: Final = types.struct("kubernetes.variables")
 
 
@@ -86,6 +87,14 @@ class Env:
         if name in self.structs or self._is_dynamic(name):
             return types.type_of(types.struct(name))
         return None
+
+    def longest_name(self, root: str) -> int:
+        """The most parts that a name beginning with `root` can have."""
+        if self._is_dynamic(root):
+            return _NO_LIMIT
+        prefix = f"{root}."
+        names = (*self.variables, *self.type_names, *self.structs, *WELL_KNOWN)
+        return max((name.count(".") + 1 for name in names if name.startswith(prefix)), default=1)
 
     def type_value(self, name: str) -> TypeValue | None:
         """A type as a value; dynamic and declared object types have none."""

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policygen.cel.types import DYN, Type, type_of
+from policygen.cel.types import DYN, Type, has_params, type_of
 
 _NULLABLE = frozenset({"opaque", "struct", "any", "duration", "timestamp"})
 _PARAMETRIC = frozenset({"opaque", "list", "map", "type"})
-
-
-def has_params(checked: Type) -> bool:
-    """Whether a type parameter occurs in the type."""
-    return checked.kind == "param" or any(has_params(inner) for inner in checked.params)
 
 
 def is_equal_or_less_specific(left: Type, right: Type) -> bool:
@@ -48,6 +43,8 @@ class Substitution:
 
     def __init__(self) -> None:
         self._bound: dict[Type, Type] = {}
+        self._changes: list[tuple[Type, Type | None]] = []
+        """What was bound, and to what before, since the last attempt began."""
         self._count = 0
 
     def fresh(self) -> Type:
@@ -75,21 +72,28 @@ class Substitution:
         """Whether the first is assignable to the second."""
         if left == right and not has_params(left):
             return True
-        before = dict(self._bound)
-        if self._assignable(left, right):
-            return True
-        self._bound = before
-        return False
+        return self._kept(self._assignable(left, right))
 
     def unify_all(self, left: Sequence[Type], right: Sequence[Type]) -> bool:
         """Whether each of the first is assignable to its partner."""
         if len(left) != len(right):
             return False
-        before = dict(self._bound)
-        if all(map(self._assignable, left, right)):
-            return True
-        self._bound = before
-        return False
+        return self._kept(all(map(self._assignable, left, right)))
+
+    def _kept(self, success: bool) -> bool:
+        """Keep what an attempt has bound, or take it back."""
+        if not success:
+            for param, before in reversed(self._changes):
+                if before is None:
+                    del self._bound[param]
+                else:
+                    self._bound[param] = before
+        self._changes.clear()
+        return success
+
+    def _bind(self, param: Type, meaning: Type) -> None:
+        self._changes.append((param, self._bound.get(param)))
+        self._bound[param] = meaning
 
     def _assignable(self, left: Type, right: Type) -> bool:
         if right.kind == "param":
@@ -122,7 +126,7 @@ class Substitution:
         if known is None:
             if self._occurs(right, left):
                 return False, False
-            self._bound[right] = left
+            self._bind(right, left)
             return True, False
         if left == known:
             return True, True
@@ -130,7 +134,7 @@ class Substitution:
             return False, True
         general = most_general(left, known)
         if not self._occurs(right, general):
-            self._bound[right] = general
+            self._bind(right, general)
         return True, True
 
     def _occurs(self, searched: Type, within: Type) -> bool:

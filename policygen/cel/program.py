@@ -10,7 +10,7 @@ from policygen.cel.ast import Comprehension, Parsed, walk
 from policygen.cel.errors import EvalError
 from policygen.cel.recursion import SHALLOW, room_for
 from policygen.cel.runtime import GIVE_UP
-from policygen.cel.steps import Frame
+from policygen.cel.steps import Frame, beyond_cel
 from policygen.cel.tracker import Tracker
 from policygen.cel.values import Value
 
@@ -109,8 +109,8 @@ class Program:
                 value = self._step.eval(Frame(activation, tracker))
         except EvalError as error:
             value = error
-        except RecursionError:
-            value = EvalError("the data is nested too deeply")
+        except (OverflowError, UnicodeError, RecursionError) as error:
+            value = EvalError(beyond_cel(error))
         if budget is not None:
             budget.spend(tracker.cost)
         if isinstance(value, EvalError):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 SHALLOW = 60
 """Trees up to this height need no help."""
 
-_FRAMES_PER_LEVEL = 8
+_FRAMES_PER_LEVEL = 16
 
 
 @contextmanager

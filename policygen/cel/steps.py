@@ -187,6 +187,17 @@ class CallStep:
             return self.bind(*values)
         except EvalError as error:
             return error
+        except (OverflowError, UnicodeError, RecursionError) as error:
+            return EvalError(f"{self.function}: {beyond_cel(error)}")
+
+
+def beyond_cel(error: Exception) -> str:
+    """What is wrong with data that no JSON document can hold, but a caller's Python values can."""
+    if isinstance(error, OverflowError):
+        return "a number is out of range"
+    if isinstance(error, UnicodeError):
+        return "a text is not Unicode"
+    return "the data is nested too deeply"
 
 
 class InSet:

@@ -8,7 +8,12 @@ planner may keep them in sets. Assignability with type parameters needs a substi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+from policygen.cel.recursion import room_for
+
+_DEEPEST: Final = 300
+"""Lists nest as deep as the parser allows."""
 
 Kind: TypeAlias = Literal[
     "any",
@@ -42,14 +47,14 @@ class Type:
     params: tuple[Type, ...] = ()
 
     def __str__(self) -> str:
-        return _format(self)
+        with room_for(_DEEPEST):
+            return _format(self)
 
     @property
     def declared(self) -> str:
         """As cel-go's `Type.String`: `google.protobuf.Duration` where messages say `duration`."""
-        if self.params:
-            return f"{self.name}({', '.join(inner.declared for inner in self.params)})"
-        return self.name
+        with room_for(_DEEPEST):
+            return _declared(self)
 
     @property
     def is_dyn(self) -> bool:
@@ -112,6 +117,11 @@ def wrapper(inner: Type) -> Type:
     return Type("wrapper", f"wrapper({inner.name})", (inner,))
 
 
+def has_params(checked: Type) -> bool:
+    """Whether a type parameter occurs in the type."""
+    return checked.kind == "param" or any(map(has_params, checked.params))
+
+
 def is_optional(checked: Type) -> bool:
     """Whether this is some `optional_type(…)`."""
     return checked.kind == "opaque" and checked.name == "optional_type"
@@ -133,7 +143,13 @@ _PRINTED = {
 def _format(shown: Type) -> str:
     """As cel-go `checker/format.go` and `types.String` print it."""
     if shown.kind == "wrapper":
-        return f"wrapper({shown.params[0]})"
+        return f"wrapper({_format(shown.params[0])})"
     if shown.params:
-        return f"{shown.name}({', '.join(str(inner) for inner in shown.params)})"
+        return f"{shown.name}({', '.join(map(_format, shown.params))})"
     return _PRINTED.get(shown.kind, shown.name)
+
+
+def _declared(shown: Type) -> str:
+    if shown.params:
+        return f"{shown.name}({', '.join(map(_declared, shown.params))})"
+    return shown.name

@@ -31,6 +31,7 @@ class _Validator:
         self._checked = checked
         self._env = env
         self._errors = errors
+        self._nodes = list(ast.walk(checked.expr))
 
     def run(self, name: str) -> None:
         match name:
@@ -47,7 +48,7 @@ class _Validator:
         self._errors.report(self._checked.info.offsets[node.id], message)
 
     def _calls(self, name: str) -> Iterator[ast.Call]:
-        for node in ast.walk(self._checked.expr):
+        for node in self._nodes:
             if isinstance(node, ast.Call) and node.function == name:
                 yield node
 
@@ -92,7 +93,7 @@ class _Validator:
     def _homogeneous(self) -> None:
         """`[1, 'a']`: elements of a literal must have one type, except in the arguments of `format`."""
         exempt = self._exempt() if "format" in self._env.validators else frozenset()
-        for node in ast.walk(self._checked.expr):
+        for node in self._nodes:
             if node.id in exempt:
                 continue
             if isinstance(node, ast.ListExpr):

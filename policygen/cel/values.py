@@ -25,6 +25,7 @@ from math import inf, isfinite
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from policygen.cel.errors import EvalError
+from policygen.cel.recursion import room_for
 
 Value: TypeAlias = Any
 """A CEL value as the table above says."""
@@ -279,6 +280,18 @@ def find(mapping: Mapping[Any, Value], key: Value, default: Value = None) -> Val
 
 def to_json(value: Value) -> Any:
     """A value as JSON data, as the API server converts it; `EvalError` for what has no JSON form."""
+    try:
+        return _json(value)
+    except RecursionError:
+        pass
+    try:
+        with room_for(_DEEPEST):
+            return _json(value)
+    except RecursionError:
+        raise EvalError("the data is nested too deeply") from None
+
+
+def _json(value: Value) -> Any:
     kind = type(value)
     if kind in (str, bool, type(None)):
         return value
@@ -287,15 +300,16 @@ def to_json(value: Value) -> Any:
     if kind is float:
         return value if isfinite(value) else _SPECIAL_DOUBLES.get(value, "NaN")
     if isinstance(value, list):
-        return [to_json(item) for item in value]
+        return [_json(item) for item in value]
     if isinstance(value, Mapping):
-        return {_json_key(key): to_json(item) for key, item in value.items()}
+        return {_json_key(key): _json(item) for key, item in value.items()}
     if kind is ObjectValue:
         return {key: _native(item) for key, item in value.fields.items()}
     return _scalar_json(value)
 
 
 _SAFE_INT = 2**53 - 1
+_DEEPEST = 2000
 _SPECIAL_DOUBLES = {inf: "Infinity", -inf: "-Infinity"}
 
 
@@ -309,7 +323,7 @@ def _native(value: Value) -> Any:
     if kind is Optional:
         return _native(value.value) if value.present else None
     if kind is ObjectValue:
-        return to_json(value)
+        return _json(value)
     if isinstance(value, list):
         return [_native(item) for item in value]
     if isinstance(value, Mapping):

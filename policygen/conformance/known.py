@@ -11,7 +11,7 @@ from typing import Final
 _SHARED_ID: Final = "two cases of the suite share this id, and the recording is the answer to the other one"
 _PLANNED_KEY: Final = "the API server refuses a constant that is no key before anything is evaluated"
 _REPEATED_KEY: Final = "the API server's cel-go keeps the last of two equal keys"
-_ABSENT_FIELD: Final = "the API server's cel-go takes any field behind an optional as absent, also of a number"
+_ABSENT_FIELD: Final = "the API server's cel-go takes a field behind an optional as absent, also of a number"
 _BACKSLASHES: Final = "the suite's text lost its backslashes on the way; the API server answers as we do"
 _STRING_INDEX: Final = "the API server's version 2 of the string extension gives -1 for an index out of range"
 _MILLISECONDS: Final = "cel-go gives the whole duration in milliseconds"
