@@ -17,6 +17,7 @@ from policygen.kube import catalog, names
 from policygen.kube.crd import schemas_from_crd
 from policygen.kube.names import GroupVersionKind, GroupVersionResource
 from policygen.kube.schema import KindSchema
+from policygen.kube.versions import served_by_default
 
 DEFAULT_PLUGINS: Final = frozenset(
     {
@@ -148,14 +149,14 @@ class Cluster:
         return {}
 
     def equivalents(self, resource: GroupVersionResource, kind: str) -> tuple[GroupVersionResource, ...]:
-        """The same resource in the other versions that are served."""
+        """The same resource in the other versions that are served, as far as a stock server serves them."""
         key = (resource.group, kind)
         found = self._equivalents.get(key)
         if found is None:
             versions = [each.version for each in self.custom if (each.group, each.kind) == key]
             for api_version in catalog.load(self.version).api_versions(kind):
                 group, version = names.parse_api_version(api_version)
-                if group == resource.group:
+                if group == resource.group and served_by_default(api_version, self.version):
                     versions.append(version)
             found = tuple(
                 GroupVersionResource(resource.group, version, resource.resource) for version in versions

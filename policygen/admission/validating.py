@@ -6,6 +6,7 @@ counts as a failed validation. The first denial gives the response its message, 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -222,8 +223,6 @@ def _enforce(result: Validated, invocation: Invocation, attributes: Attributes) 
 
 
 def _audit(attributes: Attributes, policy: Policy, binding: Binding, index: int, decision: Decision) -> None:
-    import json
-
     key = "validation.policy.admission.k8s.io/validation_failure"
     entry = {
         "message": decision.message,
@@ -232,8 +231,8 @@ def _audit(attributes: Attributes, policy: Policy, binding: Binding, index: int,
         "expressionIndex": index,
         "validationActions": list(binding.actions),
     }
-    known = json.loads(attributes.audit_annotations.get(key, "[]"))
-    attributes.audit_annotations[key] = json.dumps([*known, entry], separators=(",", ":"))
+    # the server does not overwrite an annotation: the first failure stays
+    attributes.audit_annotations.setdefault(key, json.dumps([entry], separators=(",", ":")))
 
 
 def _note(result: Validated, invocation: Invocation, current: Pass) -> None:

@@ -97,17 +97,17 @@ def field_type(node: Struct | MapOf, name: str, preserve: bool) -> Type | None:
 
     An object without any property is free-form, and one that preserves unknown fields hands that down.
     """
-    if type(node) is MapOf:
+    if isinstance(node, MapOf):
         return _resolved(node.value)
-    found = node.fields.get(name)  # type: ignore[union-attr]
+    found = node.fields.get(name)
     if found is not None:
         return _resolved(found.type)
-    return DEDUCED if preserves(node, preserve) or not node.fields else None  # type: ignore[union-attr]
+    return DEDUCED if preserves(node, preserve) or not node.fields else None
 
 
 def preserves(node: Node, inherited: bool) -> bool:
     """Whether undeclared fields of a struct are kept: by its own word, or by that of one around it."""
-    return type(node) is Struct and (node.preserve_unknown or (inherited and not node.name))
+    return isinstance(node, Struct) and (node.preserve_unknown or (inherited and not node.name))
 
 
 def element_type(node: ListOf) -> Type:
