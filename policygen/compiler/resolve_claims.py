@@ -140,7 +140,7 @@ def _alternative(
 def _capacity(
     scope: Scope, spec: RequestSpec | AlternativeSpec, device: Device
 ) -> tuple[tuple[str, str], ...]:
-    amounts = scope.amounts(spec, "capacity")
+    amounts = scope.amounts(spec, "capacity", units=False)
     result = []
     for word, amount in amounts:
         term = view_of(device).term(word)

@@ -155,11 +155,11 @@ class Injecting(Acting):
             return []
         conflict = self.conflict("shared_memory")
         if isinstance(value, str):
-            size = self.scope.quantity(spec.text_at("sharedMemory"), "sharedMemory")
+            size = self.scope.amount(spec.text_at("sharedMemory"), "memory")
             return [
                 AddSharedMemory(size, self._containers(spec, None), conflict, spec.span_at("sharedMemory"))
             ]
-        size = self.scope.quantity(value.text_at("size"), "size")
+        size = self.scope.amount(value.text_at("size"), "memory")
         return [AddSharedMemory(size, self._containers(spec, value), conflict, value.block_span)]
 
     def _volume(self, spec: InjectSpec, name: str, volume: VolumeSpec) -> list[Action]:

@@ -107,14 +107,13 @@ def _check_scopes(scope: Scope, quota: QuotaSpec, hard: dict[str, str]) -> None:
                 f"`{key}` cannot be limited with the scope `BestEffort`, which has `pods` only",
                 span,
             )
-        elif {"Terminating", "NotTerminating", "NotBestEffort"} & set(quota.scopes):
-            if key not in _SCOPED_COMPUTE and not key.startswith(("requests.", "limits.")):
-                scope.found.error("scope-without-pods", f"`{key}` does not count pods", span)
+        elif "/" not in key and key not in _SCOPED_COMPUTE:
+            scope.found.error("scope-without-pods", f"`{key}` cannot have a scope", span)
 
 
 def _hard(scope: Scope, spec: TenantSpec | QuotaSpec) -> tuple[tuple[str, str], ...]:
     amounts = scope.amounts(spec, "hard")
-    for key, amount in amounts:
+    for key, _ in amounts:
         span = spec.key_span_at("hard", key)
         if (
             "/" in key
@@ -141,8 +140,6 @@ def _hard(scope: Scope, spec: TenantSpec | QuotaSpec) -> tuple[tuple[str, str], 
             and not key.startswith(("requests.", "limits.", "hugepages-"))
         ):
             scope.found.error("quota-key", f"`{key}` is nothing that a quota counts", span, help=_close(key))
-        if key in _WHOLE_KEYS and not amount.isdigit():
-            scope.found.error("wrong-unit", f"`{key}` is counted in whole objects", spec.span_at("hard", key))
     return amounts
 
 
@@ -257,7 +254,7 @@ def _limit(scope: Scope, kind: LimitType, spec: LimitsSpec, span: Span) -> Limit
         default_request=scope.amounts(spec, "defaultRequest"),
         min=scope.amounts(spec, "min"),
         max=scope.amounts(spec, "max"),
-        ratio=scope.amounts(spec, "ratio"),
+        ratio=scope.amounts(spec, "ratio", units=False),
         span=span,
     )
     if not any((result.default, result.default_request, result.min, result.max, result.ratio)):

@@ -9,10 +9,11 @@ from policygen.compiler.model import Json, Requirement, Text, Toleration
 from policygen.compiler.spec import BodySpec
 from policygen.compiler.spec_base import Block
 from policygen.compiler.spec_rules import FullTolerationSpec, LabelTest, LabelTestSpec
-from policygen.compiler.units import UnitError, parse_quantity, parse_toleration
+from policygen.compiler.units import UnitError, parse_amount, parse_quantity, parse_toleration
 from policygen.compiler.yaml import Mapping, Node, Scalar, Sequence
 from policygen.diagnostics import Diagnostics, Label, Span, suggestion
 from policygen.kube import names, versions
+from policygen.kube.quantity import Quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +87,32 @@ class Scope:
 
     def quantity(self, text: Text, subject: str) -> str:
         """A quantity in its canonical form."""
+        return self._parsed(parse_quantity, text, subject)
+
+    def amount(self, text: Text, resource: str) -> str:
+        """A quantity of a resource in its canonical form."""
+        return self._parsed(lambda value: parse_amount(resource, value), text, resource)
+
+    def _parsed(self, parse: Callable[[str], Quantity], text: Text, subject: str) -> str:
         try:
-            return str(parse_quantity(text.value))
+            return str(parse(text.value))
         except UnitError as error:
             help = [error.help] if error.help else []
             self.found.error("bad-quantity", f"`{subject}`: {error.message}", text.span, help=help)
             return "0"
 
-    def amounts(self, block: Block, *path: str) -> tuple[tuple[str, str], ...]:
-        """Resource -> quantity, sorted by resource."""
-        node = block.node_at(*path)
+    def amounts(self, block: Block, path: str, *, units: bool = True) -> tuple[tuple[str, str], ...]:
+        """Resource -> quantity, sorted by resource; with `units`, each in a unit that fits the resource."""
+        node = block.node_at(path)
         if not isinstance(node, Mapping):
             return ()
+        parse = self.amount if units else self.quantity
         pairs = []
         for entry in node.entries:
             self.name(names.qualified_name, entry.key.text, entry.key.span, "a resource name")
             if isinstance(entry.value, Scalar):
-                text = block.text_at(*path, entry.key.text)
-                pairs.append((entry.key.text, self.quantity(text, entry.key.text)))
+                text = block.text_at(path, entry.key.text)
+                pairs.append((entry.key.text, parse(text, entry.key.text)))
         return tuple(sorted(pairs))
 
     def toleration(self, value: str | FullTolerationSpec, span: Span) -> Toleration | None:

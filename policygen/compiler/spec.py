@@ -243,7 +243,9 @@ class QuotaSpec(Block):
     """Resource -> most of it."""
     devices: dict[str, int] = {}
     """Device -> most of it; not together with scopes, which claims do not have."""
-    scopes: list[Literal["Terminating", "NotTerminating", "BestEffort", "NotBestEffort"]] = []
+    scopes: list[
+        Literal["Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"]
+    ] = []
     """Which pods count."""
     priorities: list[str] = []
     """Only pods of these priority classes count."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from policygen.compiler.model import Toleration
-from policygen.kube.quantity import Quantity, QuantityError
+from policygen.kube.quantity import Format, Quantity, QuantityError
 
 Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
 
+_BYTES = frozenset({"memory", "storage", "ephemeral-storage"})
 _COMPARISON = re.compile(r"\s*(==|!=|<=|>=|<|>|=|~)?\s*(.*?)\s*", re.DOTALL)
 _VERSION = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)(-[0-9A-Za-z.-]+)?")
 _QUANTITY = re.compile(r"([+-]?[0-9.]+)\s*([A-Za-z]*)")
@@ -72,6 +73,20 @@ def _quantity_help(text: str) -> str | None:
     if unit is None:
         return "units are `m`, `k`, `M`, `G`, `T`, `P`, `E` and `Ki`, `Mi`, `Gi`, `Ti`, `Pi`, `Ei`"
     return f"write `{match[1]}{unit}`"
+
+
+def parse_amount(resource: str, text: str) -> Quantity:
+    """A quantity of a resource, in a unit that fits: cores are no bytes, and devices are whole."""
+    quantity = parse_quantity(text)
+    kind = resource.removeprefix("requests.").removeprefix("limits.")
+    if kind == "cpu" and quantity.format is Format.BINARY_SI:
+        raise UnitError(f"`{text}` is an amount of bytes", "write cores, such as `4` or `500m`")
+    if kind in _BYTES or kind.startswith("hugepages-") or kind.endswith("/requests.storage"):
+        if quantity.milli_value() % 1000:
+            raise UnitError(f"`{text}` is a fraction of a byte", "`m` is a thousandth; mebibytes are `Mi`")
+    elif kind != "cpu" and quantity.milli_value() % 1000:
+        raise UnitError(f"`{text}` is a fraction", "write a whole number")
+    return quantity
 
 
 def parse_version(text: str) -> str:
