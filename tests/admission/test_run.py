@@ -213,6 +213,63 @@ def test_namespaces_that_are_given_are_all_there_are(capsys: pytest.CaptureFixtu
     assert 'namespaces \\"nowhere\\" not found' in capsys.readouterr().out
 
 
+def test_an_update_compares_with_what_is_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    check = (
+        POLICY.replace("Mutating", "Validating")
+        .replace("reinvocationPolicy: Never", "")
+        .replace("CREATE", "UPDATE")
+    )
+    head, _, tail = check.partition("  variables:")
+    check = head + "  validations: [{expression: 'object.metadata.?labels == oldObject.metadata.?labels'}]\n"
+    check += tail[tail.index("---") :].replace(
+        "policyName: users", "policyName: users, validationActions: [Deny]"
+    )
+    Path("check.yaml").write_text(check)
+    Path("pods.yaml").write_text(POD.replace("{name: NAME}", "{name: a, labels: {new: label}}"))
+    Path("stored.yaml").write_text(POD.replace("{name: NAME}", "{name: a, namespace: default}"))
+    arguments = ["run", "-p", "check.yaml", "-f", "pods.yaml", "--operation", "update", "-o", "diff"]
+
+    assert run(arguments) == 0
+    assert run([*arguments, "--stored", "stored.yaml"]) == 1
+
+    assert (
+        "failed expression: object.metadata.?labels == oldObject.metadata.?labels" in capsys.readouterr().out
+    )
+
+
+def test_params_and_the_authorizer(capsys: pytest.CaptureFixture[str]) -> None:
+    may = "string(authorizer.group('').resource('pods').check('create').allowed())"
+    policy = POLICY.replace("hostUsers: variables.first == 'keep'", f"hostname: params.data.v + {may}")
+    policy = policy.replace(
+        "spec:\n  failure", "spec:\n  paramKind: {apiVersion: v1, kind: ConfigMap}\n  failure"
+    )
+    policy = policy.replace(
+        "policyName: users", "policyName: users, paramRef: {name: cfg, parameterNotFoundAction: Deny}"
+    )
+    Path("policy.yaml").write_text(policy)
+    Path("pods.yaml").write_text(pods("a"))
+    Path("cfg.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg, namespace: default}\ndata: {v: x}\n"
+    )
+    arguments = ["run", "-p", "policy.yaml", "--params", "cfg.yaml", "-f", "pods.yaml", "-o", "diff"]
+
+    assert run(arguments) == 0
+    assert run([*arguments, "--allow", "admin|get||pods||||"]) == 0
+
+    shown = capsys.readouterr().out
+    assert '+ spec.hostname: "xtrue"' in shown
+    assert '+ spec.hostname: "xfalse"' in shown
+
+
+def test_policies_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(BAD)
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "--policies-only"]) == 0
+
+    stored = yaml.safe_load(capsys.readouterr().out)
+    assert "tolerations" not in stored["spec"]
+
+
 def test_usage() -> None:
     assert run(["run", "-p", "policy.yaml"]) == 3
     assert run(["run", "-f", "x.yaml", "--plugin", "Nope"]) == 3

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from policygen.admission.cluster import Cluster
     from policygen.admission.intake import Client
     from policygen.admission.outcome import Outcome
+    from policygen.admission.request import Operation
     from policygen.kube.reader import Document, RawDocument
 
 STDIN = "-"
+OPERATIONS: dict[str, Operation] = {"create": "CREATE", "update": "UPDATE", "delete": "DELETE"}
 _CHUNK_DOCUMENTS = 64
 _CHUNK_BYTES = 256 * 1024
 _KEPT_REFUSALS = 100
@@ -81,7 +83,7 @@ class Tally:
 )
 @click.option(
     "--operation",
-    type=click.Choice(["create", "update", "delete"], case_sensitive=False),
+    type=click.Choice(list(OPERATIONS), case_sensitive=False),
     default="create",
     show_default=True,
 )
@@ -105,7 +107,7 @@ class Tally:
 )
 @click.option("--explain", is_flag=True, help="Each policy's verdict, with the values of its variables.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     policies: Paths,
     files: Paths,
     params: Paths,
@@ -149,7 +151,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     report(found.sorted())
     given_groups = groups or (("system:masters",) if user == "admin" else ())
     who = UserInfo(user, (*given_groups, "system:authenticated"))
-    client = Client(operation.upper(), who, subresource, namespace)  # type: ignore[arg-type]
+    client = Client(OPERATIONS[operation], who, subresource, namespace)
     return _run(files, cluster, Settings(client, output, explain), jobs)
 
 
