@@ -10,7 +10,7 @@ from policygen.dra.model import Claim, DeviceClass, Node
 from policygen.dra.pools import Inventory
 from policygen.dra.search import Search
 
-MAX_STEPS = 300_000
+MAX_STEPS = 100_000
 """Attempts to place a device before the search gives up; the scheduler gives up after ten seconds."""
 
 

@@ -124,16 +124,14 @@ class Device:
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     versions_valid: bool = True
+    id: DeviceId = field(init=False)
+    has_policy: bool = field(init=False)
+    """Whether a capacity limits what requests may ask of it."""
 
-    @property
-    def id(self) -> DeviceId:
-        """Driver, pool and name."""
-        return DeviceId(self.driver, self.pool, self.name)
-
-    @property
-    def has_policy(self) -> bool:
-        """Whether a capacity limits what requests may ask of it."""
-        return any(capacity.policy is not None for capacity in self.capacity.values())
+    def __post_init__(self) -> None:
+        policies = any(capacity.policy is not None for capacity in self.capacity.values())
+        object.__setattr__(self, "id", DeviceId(self.driver, self.pool, self.name))
+        object.__setattr__(self, "has_policy", policies)
 
     def read(self, kind: str, qualified: str, bare: str) -> object:
         """What a selector sees under a name, as something that can be compared and hashed."""

@@ -27,7 +27,16 @@ from policygen.dra.allocation import (
 )
 from policygen.dra.constraints import Tracker, applies
 from policygen.dra.ledger import Ledger
-from policygen.dra.model import RESULTS_MAX, Claim, Device, DeviceClass, Node, Request, RequestSlot
+from policygen.dra.model import (
+    RESULTS_MAX,
+    Claim,
+    Constraint,
+    Device,
+    DeviceClass,
+    Node,
+    Request,
+    RequestSlot,
+)
 from policygen.dra.nodes import reaches
 from policygen.dra.pools import Pool
 
@@ -340,13 +349,8 @@ class Search:
         most = len(matching)
         lists = self._ledger.gates.list_attributes
         for constraint in claim.constraints:
-            if constraint.kind == "match" and not lists and applies(constraint, data.request):
-                groups: dict[str, int] = {}
-                for device in matching:
-                    value = device.attribute(constraint.attribute)
-                    if value is not None:
-                        groups[repr(value)] = groups.get(repr(value), 0) + 1
-                most = min(most, max(groups.values(), default=0))
+            if not lists and applies(constraint, data.request):
+                most = min(most, _most_that_agree(constraint, matching))
         return most < data.count
 
     def _matching(self, claim: Claim, data: _RequestData) -> list[Device] | None:
@@ -397,6 +401,18 @@ class Search:
                     f"{where}: selector #{number}: CEL {error.stage} error: {error.text}"
                 ) from error
         return True
+
+
+def _most_that_agree(constraint: Constraint, devices: list[Device]) -> int:
+    """The most devices that one request can get: the largest group, or one where all values are the same."""
+    groups: dict[str, int] = {}
+    for device in devices:
+        value = device.attribute(constraint.attribute)
+        if value is not None:
+            groups[repr(value)] = groups.get(repr(value), 0) + 1
+    if constraint.kind == "match":
+        return max(groups.values(), default=0)
+    return len(groups) if len(groups) < 2 else sum(groups.values())
 
 
 def _taint_prevents(device: Device, request: Request) -> bool:

@@ -377,7 +377,7 @@ def _counter_sets(spec: Json) -> Iterator[Problem]:
 
 
 def _named_sets(sets: list[Json], path: str, key: str) -> Iterator[Problem]:
-    seen: set[object] = set()
+    seen: set[str] = set()
     for index, entry in enumerate(sets):
         at, name = f"{path}[{index}]", entry.get(key)
         if not isinstance(name, str) or not name:
@@ -386,7 +386,8 @@ def _named_sets(sets: list[Json], path: str, key: str) -> Iterator[Problem]:
             yield Problem(f"{at}.{key}", f'Invalid value: "{name}": a lowercase RFC 1123 label must be used')
         elif name in seen:
             yield Problem(at, f'Duplicate value: "{name}"')
-        seen.add(name)
+        else:
+            seen.add(name)
         counters = _map(entry.get("counters"))
         if not counters:
             yield Problem(f"{at}.counters", "Required value")

@@ -190,10 +190,22 @@ def test_more_requests_than_devices_are_found_as_quickly() -> None:
     assert chosen(allocator(inventory(many), max_steps=2_000), wanted) is None
 
 
-def test_the_search_is_given_up_at_its_bound() -> None:
+def test_values_that_are_all_the_same_are_never_distinct() -> None:
     many = [device(f"a{n:02}", same=1) for n in range(24)]
     distinct = {"distinctAttribute": "d.example.com/same", "requests": ["y"]}
-    wanted = claim([exactly("x", 8), exactly("y", 2)], [distinct])
+
+    assert (
+        chosen(
+            allocator(inventory(many), max_steps=2_000), claim([exactly("x", 8), exactly("y", 2)], [distinct])
+        )
+        is None
+    )
+
+
+def test_the_search_is_given_up_at_its_bound() -> None:
+    many = [device(f"a{n:02}", here=n % 2, there=n) for n in range(24)]
+    both = [match_attribute("here", "x", "y"), match_attribute("there", "y", "z")]
+    wanted = claim([exactly("x", 6), exactly("y", 1), exactly("z", 1)], both)
 
     with pytest.raises(SearchLimitError, match="gave up after 2000 attempts"):
         chosen(allocator(inventory(many), max_steps=2_000), wanted)
