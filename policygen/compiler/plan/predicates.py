@@ -127,7 +127,8 @@ def guard(found: ir.Guard | None, target: Target, variables: Variables | None = 
                 tests = [chosen(selection, target, "container", pod, variables)]
                 if path is not None:
                     mounts = target.items(("volumeMounts",), "container")
-                    tests.append(f"!{mounts}.exists(mount, mount.mountPath == {string(path)})")
+                    at = "mount.?mountPath.orValue('')" if target.custom else "mount.mountPath"
+                    tests.append(f"!{mounts}.exists(mount, {at} == {string(path)})")
                 body = all_of(tests)
                 if body == "true":
                     return "true"

@@ -67,9 +67,7 @@ class Target:
 
     def listed(self, value: str) -> str:
         """An optional list as a list."""
-        if not self.custom:
-            return f"{value}.orValue([])"
-        return f"({value}.orValue(null) == null ? [] : {value}.value())"
+        return _safe(value, "[]") if self.custom else f"{value}.orValue([])"
 
     def absent(self, value: str) -> str:
         """Whether an optional value is absent or null."""
@@ -119,6 +117,11 @@ class Target:
         return parts[0] if len(parts) == 1 else union(parts)
 
 
+def _safe(value: str, empty: str) -> str:
+    """An optional list or map, where null counts as absent."""
+    return f"optional.ofNonZeroValue({value}.orValue(null)).orValue({empty})"
+
+
 def union(maps: Sequence[str]) -> str:
     """Maps without common keys as one."""
     return f"{bracket('[', maps, ']')}.transformMapEntry(part, entries, entries)"
@@ -138,11 +141,10 @@ def _some(path: Sequence[str], holds: Callable[[str], str], base: str = "object"
         pod = ".".join((base, *before))
         present = f"{optional(base, (*before, 'spec'))}.orValue(null) != null"
         return all_of([present, holds(pod)])
-    item = _item(depth)
-    values = f"{optional(base, before)}.orValue({'[]' if step == LIST else '{}'})"
-    inner = _some(behind, holds, item if step == LIST else f"{values}[{item}]", depth + 1)
-    present = f"{optional(base, before)}.orValue(null) != null"
-    return all_of([present, call(values, "exists", (item,), inner)])
+    key, item = _names(depth)
+    values = _safe(optional(base, before), "[]" if step == LIST else "{}")
+    inner = _some(behind, holds, item, depth + 1)
+    return call(values, "exists", (item,) if step == LIST else (key, item), inner)
 
 
 def _entries(
@@ -155,15 +157,25 @@ def _entries(
     before, step, behind = _split(path)
     start = _plus(prefix, pointer(before))
     if step is None:
-        pod = ".".join((base, *before))
-        present = all_of([f"{optional(base, (*before, 'spec'))}.orValue(null) != null", holds(pod)])
-        return ternary(present, f"{{{start}: {pod}}}", "{}")
-    key, item = f"key{depth or ''}", _item(depth)
-    source = optional(base, before)
-    values = f"({source}.orValue(null) == null ? {'[]' if step == LIST else '{}'} : {source}.value())"
+        condition, entry = _entry(before, holds, base, start)
+        return ternary(condition, entry, "{}")
+    key, item = _names(depth)
+    values = _safe(optional(base, before), "[]" if step == LIST else "{}")
     at = f"string({key})" if step == LIST else f"jsonpatch.escapeKey({key})"
-    inner = _entries(behind, holds, item, f"{_plus(start, '/')} + {at}", depth + 1)
-    return call(values, "transformMapEntry", (key, item), inner)
+    start = f"{_plus(start, '/')} + {at}"
+    last, deeper, _ = _split(behind)
+    if deeper is None:
+        return call(
+            values, "transformMapEntry", (key, item), *_entry(last, holds, item, _plus(start, pointer(last)))
+        )
+    return call(values, "transformMapEntry", (key, item), _entries(behind, holds, item, start, depth + 1))
+
+
+def _entry(steps: Sequence[str], holds: Callable[[str], str], base: str, start: str) -> tuple[str, str]:
+    """Whether there is a template that satisfies the condition, and its entry."""
+    pod = ".".join((base, *steps))
+    present = f"{optional(base, (*steps, 'spec'))}.orValue(null) != null"
+    return all_of([present, holds(pod)]), f"{{{start}: {pod}}}"
 
 
 def _plus(prefix: str, more: str) -> str:
@@ -177,5 +189,6 @@ def _plus(prefix: str, more: str) -> str:
     return f"{prefix} + {string(more)}"
 
 
-def _item(depth: int) -> str:
-    return f"item{depth or ''}"
+def _names(depth: int) -> tuple[str, str]:
+    """Names for the position and the value, other ones further inside."""
+    return f"key{depth or ''}", f"item{depth or ''}"

@@ -166,8 +166,29 @@ def any_of(parts: Iterable[str]) -> str:
 
 
 def none_of(part: str) -> str:
-    """A negation."""
+    """A negation; twice is none."""
+    if part.startswith("!") and _is_atom(part[1:]):
+        inner = part[1:]
+        return inner[1:-1] if _is_enclosed(inner) else inner
     return f"!{part}" if _is_atom(part) else f"!({part})"
+
+
+def _is_enclosed(part: str) -> bool:
+    """Whether the whole is one pair of parentheses."""
+    return part.startswith("(") and _closes(part)
+
+
+def _closes(part: str) -> bool:
+    """Whether the first parenthesis is closed by the last."""
+    depth = at = 0
+    while at < len(part):
+        if part[at] == "'":
+            at = _end_of_string(part, at)
+        depth += {"(": 1, ")": -1}.get(part[at], 0)
+        if depth == 0:
+            return at == len(part) - 1
+        at += 1
+    return False
 
 
 _LOOSER_THAN_AND = ("||", "?")
