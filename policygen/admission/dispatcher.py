@@ -103,6 +103,8 @@ class Pass:
     is_again: bool = False
     failures: list[PolicyFailure] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
+    finished: Object | None = None
+    """The object as the last mutation left it."""
 
     def fail(self, policy: Policy, binding: Binding | None, message: str, reason: str) -> None:
         """Keep a failure if the policy's `failurePolicy` says so."""
@@ -282,7 +284,13 @@ def invoke(
     if again is not None and invocation.key not in again.again:
         return None
     run = MutationRun(
-        compiled, subject, cluster, invocation.found, invocation.requested, explain=current.explain
+        compiled,
+        subject,
+        cluster,
+        invocation.found,
+        invocation.requested,
+        explain=current.explain,
+        finished=current.finished,
     )
     if subject.object is not None:
         run.all()
@@ -299,6 +307,7 @@ def invoke(
         changes=tuple(diff(subject.object, run.object)) if current.explain and run.changed else (),
         **about,
     )
+    current.finished = run.finished
     return Result(run.object, run.ran)
 
 
@@ -313,6 +322,8 @@ class MutationRun:
     requested: GroupVersionKind
     default: bool = True
     explain: bool = False
+    finished: Object | None = None
+    """The object that the mutation before this one left, if there was one."""
     object: Object | None = None
     errors: list[str] = field(default_factory=list)
     ran: bool = False
@@ -362,4 +373,7 @@ class MutationRun:
             if schema is None:
                 raise patch.unknown_kind(self.found.kind)
             patched = patch.apply_configuration(value, data, obj, schema)
-        return patch.finish(patched, schema, self.requested, with_defaults=self.default)
+        if patched is obj and obj is self.finished:
+            return obj  # unchanged, and it has been through the round trip and defaulting
+        self.finished = patch.finish(patched, schema, self.requested, with_defaults=self.default)
+        return self.finished

@@ -12,7 +12,8 @@ structured-merge-diff `typed/merge.go` with the rule "the patch wins":
 to the items around them; shared items appear in the patch's order; an item that the live list repeats is kept
 once, where the patch puts it, and the live copies are not merged into it.
 
-Nothing is copied that did not change: the result shares its parts with both inputs, which stay untouched.
+Nothing is copied that did not change: the result shares its parts with both inputs, which stay untouched, and
+a merge that changes nothing gives the live object itself.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from policygen.merge.typed import (
     preserves,
     validate,
 )
+
+_SCALARS = frozenset({str, int, bool, float})
 
 _DUPLICATE = object()
 """Stands for the items of a live list that share a key."""
@@ -91,24 +94,32 @@ def _merge_map(node: Struct | MapOf, live: Any, patch: Any, preserve: bool) -> A
         return live or patch
     if not live:
         return patch
-    out = dict(live)
     below = preserves(node, preserve)
+    changes = {}
     for key, value in patch.items():
-        if key not in live:
-            out[key] = value
-            continue
-        found = field_type(node, key, preserve)
-        out[key] = value if found is None else merge(found, live[key], value, preserve=below)
-    return out
+        new = value
+        if key in live:
+            found = field_type(node, key, preserve)
+            new = value if found is None else merge(found, live[key], value, preserve=below)
+            if _unchanged(new, live[key]):
+                continue
+        changes[key] = new
+    return {**live, **changes} if changes else live
 
 
 def _merge_free(node: Untyped, live: dict[str, Any], patch: dict[str, Any]) -> Any:
     if not patch:
         return live or patch
-    out = dict(live)
-    for key, value in patch.items():
-        out[key] = merge(node, live[key], value) if key in live else value
-    return out
+    merged = {key: merge(node, live[key], value) if key in live else value for key, value in patch.items()}
+    changes = {
+        key: value for key, value in merged.items() if key not in live or not _unchanged(value, live[key])
+    }
+    return {**live, **changes} if changes else live
+
+
+def _unchanged(new: Any, old: Any) -> bool:
+    """Whether a merged value is the live one; a map or list that merged to nothing new is the same object."""
+    return new is old or (type(new) is type(old) and type(new) in _SCALARS and new == old)
 
 
 def _merge_list(node: ListOf, live: list[Any], patch: list[Any], preserve: bool) -> list[Any]:
@@ -159,6 +170,8 @@ def _merge_list(node: ListOf, live: list[Any], patch: list[Any], preserve: bool)
             patch_at += 1
             if next_shared == key:
                 next_shared = next(shared, None)
+    if len(out) == len(live) and all(map(_unchanged, out, live)):
+        return live
     return out
 
 
