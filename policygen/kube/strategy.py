@@ -254,7 +254,7 @@ def _plain_update(new: Object, old: Object, schema: KindSchema) -> Object:
         kept["status"] = old["status"]
     if schema.kind == "DaemonSet":
         kept["metadata"] = _next_generation(new, old)
-    if schema.kind == "Job" and not new["spec"].get("manualSelector"):
+    if schema.builtin and schema.kind == "Job" and not new["spec"].get("manualSelector"):
         spec = new["spec"]
         if "selector" not in spec and "selector" in old["spec"]:
             kept["spec"] = spec | {"selector": old["spec"]["selector"]}

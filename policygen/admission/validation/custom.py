@@ -1,248 +1,222 @@
-"""Rules of custom kinds: the value validations of a CRD's structural schema.
+"""Rules of custom kinds: metadata, the schema of the CRD, then its CEL rules.
 
-kube-openapi `validation/validate`, apiextensions-apiserver `pkg/apiserver/validation/validation.go` and
-`schema/listtype`. CEL rules of a CRD are evaluated with untyped values.
+Apiextensions-apiserver `registry/customresource/strategy.go`, `apiserver/validation/validation.go` and
+`apiserver/schema/cel/validation.go`. CEL rules see untyped values, escaped as typed ones would be; a rule
+that does not compile so is not judged.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final, assert_never
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 from policygen.admission.validation import metadata
 from policygen.admission.validation.content import path_segment
 from policygen.admission.validation.field import FieldErrors, Object, go_json
-from policygen.kube.schema import Constraints, KindSchema, ListOf, MapOf, Node, Scalar, Struct
+from policygen.cel import types
+from policygen.cel.env import Env, base_env
+from policygen.cel.errors import CompileError, EvalError
+from policygen.cel.program import Program, compile_program
+from policygen.kube import custom
+from policygen.kube.custom import FieldProblem
+from policygen.kube.objects import path_text
+from policygen.kube.schema import KindSchema, ListOf, MapOf, Node, Scalar, Struct
 
-_TYPES: Final[Mapping[str, str]] = {
-    "string": "string", "int32": "integer", "int64": "integer", "float": "number", "bool": "boolean",
-    "int-or-string": "integer,string",
-}  # fmt: skip
+Path: TypeAlias = tuple[str | int, ...]
+
+_ROOT: Final = "<nil>"
+"""How Go prints the path of the whole object."""
+_UNCHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to "
+    "complete validation"
+)
+_COMBINED: Final = re.compile(r"(?P<path>.*) in body (?P<says>must .*schemas? .*)", re.DOTALL)
+_COUNTED: Final = re.compile(r"should have at least \d+ (items|properties)$")
+_BLOCKING: Final = frozenset({"unsupported", "required", "too-long", "too-many"})
+_WRONG_TYPE: Final = " in body must be of type "
+_NOTHING: Final = object()
+_ESCAPED: Final = frozenset(
+    [
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function"),
+        *("if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    ]
+)
 
 
-def validate(found: FieldErrors, obj: Object, schema: KindSchema) -> None:
-    """Metadata, then the schema of the version, then list types."""
+def validate(found: FieldErrors, obj: Object, schema: KindSchema, version: str) -> None:
+    """A new object."""
     meta = obj.get("metadata") or {}
     metadata.validate(found, meta, path_segment, namespaced=schema.namespaced, core=False)
-    _body(found, obj, schema)
+    _body(found, obj, _NOTHING, schema, version)
 
 
-def validate_update(found: FieldErrors, obj: Object, old: Object, schema: KindSchema) -> None:
-    """As on creation, and names stay."""
+def validate_update(found: FieldErrors, obj: Object, old: Object, schema: KindSchema, version: str) -> None:
+    """A changed one: names stay, and rules may compare it with what it was."""
     metadata.validate_update(found, obj.get("metadata") or {}, old.get("metadata") or {})
-    _body(found, obj, schema)
+    _body(found, obj, old, schema, version)
 
 
-def _body(found: FieldErrors, obj: Object, schema: KindSchema) -> None:
-    body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
-    if isinstance(schema.root, Struct):
-        _fields(found, body, schema.root, "", root=True)
+def _body(found: FieldErrors, obj: Object, old: Any, schema: KindSchema, version: str) -> None:
+    problems = custom.validate(obj, schema)
+    for problem in problems:
+        _tell(found, problem)
+    rules = list(_rules(obj, old, schema.root, ()))
+    if not rules:
+        return
+    if any(_blocks(problem) for problem in problems):
+        found.invalid(_ROOT, None, _UNCHECKED)
+        return
+    minor = int(version.partition(".")[2])
+    for path, value, before, rule in rules:
+        _judge(found, path, value, before, rule, minor)
 
 
-def _node(found: FieldErrors, value: Any, node: Node, path: str) -> None:
+def _tell(found: FieldErrors, problem: FieldProblem) -> None:
+    path, value = path_text(problem.path) or _ROOT, problem.value
+    match problem.kind:
+        case "required":
+            found.required(path)
+        case "unsupported":
+            choices = [item if isinstance(item, str) else go_json(item) for item in problem.choices]
+            found.unsupported(path, value, choices)
+        case "too-long":
+            found.too_long(path, problem.limit)
+        case "too-many":
+            found.too_many(path, value, problem.limit)
+        case "duplicate":
+            found.duplicate(path, value)
+        case "invalid":
+            combined = _COMBINED.fullmatch(problem.detail)
+            if combined is not None:
+                found.invalid(_ROOT, "", f'"{combined["path"]}" {combined["says"]}')
+                return
+            if isinstance(value, list | dict) and _COUNTED.search(problem.detail):
+                value = len(value)
+            found.invalid(path, value, problem.detail)
+
+
+def _blocks(problem: FieldProblem) -> bool:
+    """`hasBlockingErr`: values whose shape is wrong are not shown to rules."""
+    return problem.kind in _BLOCKING or _WRONG_TYPE in problem.detail
+
+
+def _rules(
+    value: Any, old: Any, node: Node, path: Path
+) -> Iterator[tuple[Path, Any, Any, Mapping[str, Any]]]:
+    """Every rule with the value that it is about and what that was, as CEL sees them."""
     if value is None:
-        if not node.nullable:
-            _wrong_type(found, value, node, path)
         return
-    match node:
-        case Scalar():
-            if _is_scalar(value, node.kind):
-                _scalar(found, value, node.constraints, path)
-            else:
-                _wrong_type(found, value, node, path)
-        case ListOf():
-            _list(found, value, node, path)
-        case MapOf():
-            _map(found, value, node, path)
-        case Struct():
-            if isinstance(value, dict):
-                _fields(found, value, node, path)
-            else:
-                _wrong_type(found, value, node, path)
-        case _:
-            assert_never(node)
-
-
-def _is_scalar(value: Any, kind: str) -> bool:
-    match kind:
-        case "string":
-            return isinstance(value, str)
-        case "bool":
-            return isinstance(value, bool)
-        case "int32" | "int64":
-            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-            return whole and not isinstance(value, bool)
-        case "float":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "int-or-string":
-            return isinstance(value, int | str) and not isinstance(value, bool)
-        case _:
-            return True
-
-
-def _wrong_type(found: FieldErrors, value: Any, node: Node, path: str) -> None:
-    match node:
-        case Scalar():
-            wanted = _TYPES.get(node.kind, "object")
-        case ListOf():
-            wanted = "array"
-        case MapOf() | Struct():
-            wanted = "object"
-        case _:
-            assert_never(node)
-    shown = "null" if value is None else _type_of(value)
-    found.invalid(path, shown, f'{path} in body must be of type {wanted}: "{shown}"')
-
-
-def _type_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    return "array" if isinstance(value, list) else "object"
-
-
-def _fields(found: FieldErrors, value: Object, node: Struct, path: str, *, root: bool = False) -> None:
-    prefix = f"{path}." if path else ""
-    for name, field in node.fields.items():
-        if root and name in ("apiVersion", "kind", "metadata"):
-            continue
-        if name in value:
-            _node(found, value[name], field.type, prefix + name)
-        elif field.required:
-            found.required(prefix + name)
     if node.constraints is not None:
-        _properties(found, len(value), node.constraints, path)
-        _rules(found, value, node.constraints, path)
+        for rule in node.constraints.cel:
+            before = old if old is _NOTHING or old is None else _cel(old, node)
+            yield path, _cel(value, node), before, rule
+    match node:
+        case Struct() if isinstance(value, dict):
+            for name, item in value.items():
+                if name in node.fields:
+                    yield from _rules(item, _member(old, name), node.fields[name].type, (*path, name))
+        case MapOf() if isinstance(value, dict):
+            for name, item in value.items():
+                yield from _rules(item, _member(old, name), node.value, (*path, name))
+        case ListOf() if isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from _rules(item, _counterpart(old, item, node), node.element, (*path, index))
+        case _:
+            return
 
 
-def _map(found: FieldErrors, value: Any, node: MapOf, path: str) -> None:
-    if not isinstance(value, dict):
-        _wrong_type(found, value, node, path)
+def _member(old: Any, name: str) -> Any:
+    return old.get(name, _NOTHING) if isinstance(old, dict) else _NOTHING
+
+
+def _counterpart(old: Any, item: Any, node: ListOf) -> Any:
+    """The old item with the same keys; items of other lists are not followed."""
+    if node.list_type != "map" or not isinstance(old, list) or not isinstance(item, dict):
+        return _NOTHING
+    wanted = [item.get(key) for key in node.keys]
+    for other in old:
+        if isinstance(other, dict) and [other.get(key) for key in node.keys] == wanted:
+            return other
+    return _NOTHING
+
+
+def _cel(value: Any, node: Node) -> Any:
+    match node:
+        case Struct() if isinstance(value, dict):
+            return {
+                _escape(name): _cel(item, node.fields[name].type) if name in node.fields else item
+                for name, item in value.items()
+            }
+        case MapOf() if isinstance(value, dict):
+            return {name: _cel(item, node.value) for name, item in value.items()}
+        case ListOf() if isinstance(value, list):
+            return [_cel(item, node.element) for item in value]
+        case Scalar(kind="float") if isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        case _:
+            return value
+
+
+def _escape(name: str) -> str:
+    """`cel.Escape`: how rules write the names of fields."""
+    if name in _ESCAPED:
+        return f"__{name}__"
+    if not re.search(r"__|[-./]", name):
+        return name
+    name = name.replace("__", "__underscores__")
+    return name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
+
+
+def _judge(found: FieldErrors, path: Path, value: Any, old: Any, rule: Mapping[str, Any], minor: int) -> None:
+    text = rule.get("rule") or ""
+    program = _compile(text, minor)
+    if program is None or ("oldSelf" in text and old is _NOTHING) or rule.get("optionalOldSelf"):
         return
-    for key, item in value.items():
-        _node(found, item, node.value, f"{path}.{key}")
-    if node.constraints is not None:
-        _properties(found, len(value), node.constraints, path)
-        _rules(found, value, node.constraints, path)
-
-
-def _list(found: FieldErrors, value: Any, node: ListOf, path: str) -> None:
-    if not isinstance(value, list):
-        _wrong_type(found, value, node, path)
-        return
-    for index, item in enumerate(value):
-        _node(found, item, node.element, f"{path}[{index}]")
-    rules = node.constraints
-    if rules is not None:
-        if rules.min_items is not None and len(value) < rules.min_items:
-            says = f"{path} in body should have at least {rules.min_items} items"
-            found.invalid(path, len(value), says)
-        if rules.max_items is not None and len(value) > rules.max_items:
-            found.too_many(path, len(value), rules.max_items)
-        _rules(found, value, rules, path)
-    _unique(found, value, node, path)
-
-
-def _unique(found: FieldErrors, value: list[Any], node: ListOf, path: str) -> None:
-    """`listtype.ValidateListSetsAndMaps`."""
-    if node.list_type == "atomic":
-        return
-    seen: set[str] = set()
-    for index, item in enumerate(value):
-        if node.list_type == "map":
-            shown: Any = (
-                {name: item.get(name) for name in sorted(node.keys)} if isinstance(item, dict) else item
-            )
-        else:
-            shown = item
-        key = go_json(shown)
-        if key in seen:
-            found.duplicate(f"{path}[{index}]", shown)
-        seen.add(key)
-
-
-def _properties(found: FieldErrors, number: int, rules: Constraints, path: str) -> None:
-    if rules.min_properties is not None and number < rules.min_properties:
-        says = f"{path} in body should have at least {rules.min_properties} properties"
-        found.invalid(path, number, says)
-    if rules.max_properties is not None and number > rules.max_properties:
-        found.too_many(path, number, rules.max_properties)
-
-
-def _scalar(found: FieldErrors, value: Any, rules: Constraints | None, path: str) -> None:
-    if rules is None:
-        return
-    if isinstance(value, str):
-        _text(found, value, rules, path)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        _number(found, value, rules, path)
-    if rules.enum is not None and value not in rules.enum:
-        choices = [str(item) if isinstance(item, str) else go_json(item) for item in rules.enum]
-        found.unsupported(path, value, choices)
-    _rules(found, value, rules, path)
-
-
-def _text(found: FieldErrors, value: str, rules: Constraints, path: str) -> None:
-    if rules.max_length is not None and len(value) > rules.max_length:
-        found.too_long(path, rules.max_length)
-    if rules.min_length is not None and len(value) < rules.min_length:
-        says = f"{path} in body should be at least {rules.min_length} chars long"
-        found.invalid(path, value, says)
-    if rules.pattern is not None and not _matches(rules.pattern, value):
-        found.invalid(path, value, f"{path} in body should match '{rules.pattern}'")
-
-
-def _matches(pattern: str, value: str) -> bool:
-    """CRD patterns are Go regular expressions; those of another dialect were refused with the CRD."""
+    variables = {"self": value, "oldSelf": None if old is _NOTHING else old}
     try:
-        return re.search(pattern, value) is not None
-    except re.error:
-        return True
+        if program.evaluate(variables) is True:
+            return
+        says = _message(rule, variables, minor)
+    except EvalError as error:
+        says = f"{error} evaluating rule: {_message(rule, variables, minor)}"
+    at = path_text(path) + (rule.get("fieldPath") or "")
+    at = at.removeprefix(".") or _ROOT
+    shown = value if not isinstance(value, dict | list) else "object" if isinstance(value, dict) else "array"
+    match rule.get("reason"):
+        case "FieldValueForbidden":
+            found.forbidden(at, says)
+        case "FieldValueRequired":
+            found.required(at, says)
+        case "FieldValueDuplicate":
+            found.duplicate(at, shown)
+        case _:
+            found.invalid(at, shown, says)
 
 
-def _number(found: FieldErrors, value: float, rules: Constraints, path: str) -> None:
-    low, high = rules.minimum, rules.maximum
-    if high is not None and (value >= high if rules.exclusive_maximum else value > high):
-        or_equal = "" if rules.exclusive_maximum else " or equal to"
-        found.invalid(path, value, f"{path} in body should be less than{or_equal} {_plain(high)}")
-    if low is not None and (value <= low if rules.exclusive_minimum else value < low):
-        or_equal = "" if rules.exclusive_minimum else " or equal to"
-        found.invalid(path, value, f"{path} in body should be greater than{or_equal} {_plain(low)}")
-    step = rules.multiple_of
-    if step and value % step:
-        found.invalid(path, value, f"{path} in body should be a multiple of {_plain(step)}")
+def _message(rule: Mapping[str, Any], variables: Mapping[str, Any], minor: int) -> str:
+    expression = rule.get("messageExpression")
+    program = _compile(expression, minor) if expression else None
+    if program is not None:
+        try:
+            said = program.evaluate(variables)
+        except EvalError:
+            said = None
+        if isinstance(said, str) and said.strip() and "\n" not in said:
+            return said
+    text = (rule.get("rule") or "").strip()
+    return rule.get("message") or f"failed rule: {text}"
 
 
-def _plain(number: float) -> str:
-    return str(int(number)) if float(number).is_integer() else repr(float(number))
+@lru_cache(4)
+def _environment(minor: int) -> Env:
+    return base_env(minor).declare({"self": types.DYN, "oldSelf": types.DYN})
 
 
-def _rules(found: FieldErrors, value: Any, rules: Constraints, path: str) -> None:
-    """`x-kubernetes-validations`."""
-    for rule in rules.cel:
-        text = rule.get("rule") or ""
-        if "oldSelf" in text or evaluate(text, value):
-            continue
-        says = rule.get("message") or f"failed rule: {text}"
-        shown = _type_of(value) if isinstance(value, dict | list) else value
-        found.invalid(path, shown, says)
-
-
-def evaluate(text: str, value: Any) -> bool:
-    """One rule on `self`; a rule that fails to compile or to run is not fulfilled."""
-    from policygen.cel import types
-    from policygen.cel.env import base_env
-    from policygen.cel.errors import CompileError, EvalError
-    from policygen.cel.program import compile_program
-
+@lru_cache(1024)
+def _compile(text: str, minor: int) -> Program | None:
     try:
-        program = compile_program(text, base_env(36).declare({"self": types.DYN}))
-        return program.evaluate({"self": value}) is True
-    except (CompileError, EvalError):
-        return False
+        return compile_program(text, _environment(minor))
+    except CompileError:
+        return None

@@ -133,7 +133,7 @@ def _other(found: FieldErrors, obj: Object, attributes: Attributes, cluster: Clu
     """A kind without rules here: its schema where it is custom, else only its metadata."""
     schema = cluster.schema(attributes.kind)
     if schema is not None and not schema.builtin:
-        custom.validate(found, obj, schema)
+        custom.validate(found, obj, schema, cluster.version)
     else:
         namespaced = cluster.resource(attributes.kind).namespaced
         metadata.validate(found, obj.get("metadata") or {}, namespaced=namespaced, core=False)
@@ -159,7 +159,7 @@ def _update(
     else:
         schema = cluster.schema(attributes.kind)
         if schema is not None and not schema.builtin:
-            custom.validate_update(found, obj, old, schema)
+            custom.validate_update(found, obj, old, schema, cluster.version)
         else:
             metadata.validate_update(found, obj.get("metadata") or {}, old.get("metadata") or {})
 

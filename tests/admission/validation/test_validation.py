@@ -21,7 +21,8 @@ def cases():
         table = yaml.safe_load(file.read_text(encoding="utf-8"))
         for name, base in table["bases"].items():
             for case in table["cases"].get(name, []):
-                yield pytest.param(base, case, id=f"{file.stem}, {name}: {label(case)}")
+                whole = {"cluster": table.get("cluster", [])} | case
+                yield pytest.param(base, whole, id=f"{file.stem}, {name}: {label(case)}")
 
 
 def label(case):
