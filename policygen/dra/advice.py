@@ -8,8 +8,9 @@ from typing import Literal
 
 from policygen.dra.allocation import AllocatedState, Allocation, AllocationError
 from policygen.dra.allocator import Allocator
+from policygen.dra.constraints import applies
 from policygen.dra.explain import count_constraint, count_request, reasons
-from policygen.dra.model import Claim, Constraint, Node
+from policygen.dra.model import Claim, Constraint, Node, Request, RequestSlot
 
 Outcome = Literal["fits", "no", "error"]
 
@@ -73,6 +74,11 @@ def advise(allocator: Allocator, nodes: Sequence[Node], claims: Sequence[Claim])
     return Advice(len(nodes), now, empty, tuple(binding), tuple(_impossible(idle, nodes, claims)))
 
 
+def _meant(slot: RequestSlot, constraint: Constraint) -> Request:
+    """The alternative that the constraint is about, or the first."""
+    return next((each for each in slot.alternatives if applies(constraint, each)), slot.alternatives[0])
+
+
 def _fits(allocator: Allocator, node: Node, claims: Sequence[Claim]) -> bool:
     return try_node(allocator, node, claims, explain=False).outcome == "fits"
 
@@ -89,7 +95,7 @@ def _impossible(allocator: Allocator, nodes: Sequence[Node], claims: Sequence[Cl
             best = None
             for node in nodes:
                 counts = [
-                    count_request(allocator, node, slot.alternatives[0], AllocatedState())
+                    count_request(allocator, node, _meant(slot, constraint), AllocatedState())
                     for slot in claim.slots
                 ]
                 count = count_constraint(constraint, counts, empty=True)

@@ -63,12 +63,21 @@ class Cluster:
     classes: dict[str, DeviceClass] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
+    claim_documents: list[Document] = field(default_factory=list)
+    """Where each claim was read from."""
     rules: list[TaintRule] = field(default_factory=list)
     quotas: list[Json] = field(default_factory=list)
     links: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     allocated: set[DeviceId] = field(default_factory=set)
     capacity: dict[DeviceId, Amounts] = field(default_factory=dict)
     _documents: dict[str, Document] = field(default_factory=dict)
+
+    def document_of(self, claim: Claim) -> Document | None:
+        """The document that a claim was read from."""
+        for known, document in zip(self.claims, self.claim_documents, strict=True):
+            if known is claim:
+                return document
+        return None
 
     def place(self, slice_name: str) -> Span | None:
         """Where a slice is written; found only when asked, because that reads its document again."""
@@ -122,7 +131,7 @@ def _add(cluster: Cluster, document: Document, found: Diagnostics) -> None:
             device_class = read_class(obj)
             cluster.classes[device_class.name] = device_class
         case True, "ResourceClaim" | "ResourceClaimTemplate":
-            _add_claim(cluster, obj)
+            _add_claim(cluster, document)
         case True, "DeviceTaintRule":
             cluster.rules.append(_taint_rule(obj))
         case False, "Node":
@@ -179,11 +188,13 @@ def _map(value: object) -> Json:
     return cast("Json", value) if isinstance(value, Mapping) else {}
 
 
-def _add_claim(cluster: Cluster, obj: Json) -> None:
+def _add_claim(cluster: Cluster, document: Document) -> None:
     """A claim with an allocation holds devices; one without is to be allocated."""
+    obj = document.value
     allocation = _map(_map(obj.get("status")).get("allocation"))
     if not allocation:
         cluster.claims.append(read_claim(obj))
+        cluster.claim_documents.append(document)
         return
     results = _map(allocation.get("devices")).get("results")
     for result in results if isinstance(results, list) else ():

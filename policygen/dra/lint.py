@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from typing import TYPE_CHECKING
 
 from policygen.cel.ast import Call, Expr, Literal, Parsed
 from policygen.diagnostics import Diagnostics, Source, Span, suggestion
@@ -19,6 +19,9 @@ from policygen.dra.data.model import Driver
 from policygen.dra.model import Claim, DeviceClass
 from policygen.dra.versions import is_semver
 from policygen.kube.quantity import is_quantity
+
+if TYPE_CHECKING:
+    from policygen.kube.reader import Document
 
 _ORDER = ("_<_", "_<=_", "_>_", "_>=_")
 _SYMBOLS = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "_==_": "==", "_!=_": "!="}
@@ -68,23 +71,33 @@ def lint_selector(
         _check_literals(context, call)
 
 
-def lint_claim(claim: Claim, classes: Mapping[str, DeviceClass], found: Diagnostics) -> None:
-    """Every selector of a claim, in the light of its classes and the request's other selectors."""
-    for slot in claim.slots:
-        for request in slot.alternatives:
+def lint_claim(
+    claim: Claim,
+    classes: Mapping[str, DeviceClass],
+    found: Diagnostics,
+    document: Document | None = None,
+) -> None:
+    """Every selector of a claim, in the light of its classes and the request's other selectors.
+
+    With the document that the claim was read from, diagnostics point into it.
+    """
+    for slot_number, slot in enumerate(claim.slots):
+        for request_number, request in enumerate(slot.alternatives):
             device_class = classes.get(request.class_name)
-            listed = chain(device_class.selectors if device_class else (), request.selectors)
-            facts = [
-                facts_of(parsed) for each in listed if (parsed := parse_selector(each or "")) is not None
-            ]
             known = NO_FACTS
-            for each in facts:
-                known |= each
+            for each in device_class.selectors if device_class else ():
+                known |= _facts(each)
             for number, selector in enumerate(request.selectors):
-                source = Source(
-                    f"claim {claim}, request {request.full_name}, selector #{number}", selector or ""
-                )
-                lint_selector(selector or "", found, Place(source), known=known)
+                text = selector or ""
+                place = None
+                if document is not None:
+                    at = request_number if slot.is_list else None
+                    place = _written_at(document, slot_number, at, number, text)
+                if place is None:
+                    name = f"claim {claim}, request {request.full_name}, selector #{number}"
+                    place = Place(Source(name, text))
+                lint_selector(text, found, place, known=known)
+                known |= _facts(selector)
     for constraint in claim.constraints:
         wanted = max(
             (
@@ -103,6 +116,28 @@ def lint_claim(claim: Claim, classes: Mapping[str, DeviceClass], found: Diagnost
                 notes=["the allocator compares a device with the last one of the same request only"],
                 help=["use a request for each device"],
             )
+
+
+def _facts(selector: str | None) -> Facts:
+    """What a selector ensures for those after it: they are tried in order, up to the first that is false."""
+    parsed = parse_selector(selector or "")
+    return facts_of(parsed) if parsed is not None else NO_FACTS
+
+
+def _written_at(
+    document: Document, slot: int, alternative: int | None, number: int, text: str
+) -> Place | None:
+    """Where a claim's selector stands in its file, if it stands there as it is (not folded or escaped)."""
+    inner = ("spec",) if document.value.get("kind") == "ResourceClaimTemplate" else ()
+    request: tuple[str | int, ...] = ("spec", *inner, "devices", "requests", slot)
+    tail = ("selectors", number, "cel", "expression")
+    exact = ("exactly",) if alternative is None else ("firstAvailable", alternative)
+    for path in ((*request, *exact, *tail), (*request, *tail)):
+        span = document.span(path)
+        at = span.source.text.find(text, span.start, span.end + 1)
+        if text and at >= 0:
+            return Place(span.source, at)
+    return None
 
 
 def _check_access(context: _Context, access: Access, own: Facts) -> None:

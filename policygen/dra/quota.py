@@ -92,8 +92,11 @@ def against_quota(charges: Mapping[str, int], quota: Json) -> list[Charge]:
 def check_quota(
     claims: list[Claim], classes: Mapping[str, DeviceClass], quota: Json, found: Diagnostics
 ) -> None:
-    """Say which keys the claims exceed, and which of their classes the quota does not limit at all."""
-    name = str(_map(quota.get("metadata")).get("name", ""))
+    """Say which keys the namespace's claims exceed, and which of their classes the quota does not limit."""
+    metadata = _map(quota.get("metadata"))
+    name, namespace = str(metadata.get("name", "")), metadata.get("namespace")
+    if namespace is not None:
+        claims = [claim for claim in claims if claim.namespace in ("", namespace)]
     charges = claim_charges(claims, classes)
     for charge in against_quota(charges, quota):
         if charge.exceeds:

@@ -107,6 +107,20 @@ def test_the_class_says_which_type_a_claim_is_about() -> None:
     assert found.items == []
 
 
+def test_only_earlier_selectors_guard_a_later_one() -> None:
+    guard, use = f"has({NVIDIA}.profile)", f"{NVIDIA}.profile == '1g.10gb'"
+
+    def of(*selectors: str) -> list[str]:
+        found = Diagnostics()
+        request = exactly("r", selectors=[{"cel": {"expression": each}} for each in selectors])
+        lint_claim(claim([request]), {}, found)
+        return [each.code for each in found]
+
+    assert of(guard, use) == []
+    assert of(use, guard) == ["unguarded-device-attribute"]
+    assert of(use) == ["unguarded-device-attribute"]
+
+
 def test_the_place_is_that_of_the_read() -> None:
     (only,) = lint(f"true && {NVIDIA}.typ == 'gpu'")
 

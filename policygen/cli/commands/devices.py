@@ -137,7 +137,7 @@ def allocate(
     claims = _claims(cluster, names)
     nodes = _nodes(cluster, inventory, only)
     for claim in claims:
-        lint_claim(claim, cluster.classes, found)
+        lint_claim(claim, _classes(cluster), found, cluster.document_of(claim))
     for quota in cluster.quotas:
         check_quota(claims, cluster.classes, quota, found)
     allocator = Allocator(
@@ -288,7 +288,7 @@ def _targets(what: str, cluster: Cluster, found: Diagnostics) -> list[tuple[str,
     claims = [claim for claim in cluster.claims if claim.name == what or str(claim) == what]
     targets = []
     for claim in claims:
-        lint_claim(claim, classes, found)
+        lint_claim(claim, classes, found, cluster.document_of(claim))
         for slot in claim.slots:
             for request in slot.alternatives:
                 base = classes.get(request.class_name)

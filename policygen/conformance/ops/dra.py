@@ -10,7 +10,7 @@ from typing import Any
 from policygen.conformance.runner import Agreement
 from policygen.dra.allocation import SelectorError
 from policygen.dra.convert import read_device
-from policygen.dra.selectors import compile_selector, evaluate
+from policygen.dra.selectors import VERSION, compile_selector, evaluate
 
 _SYNTAX_ERROR = re.compile(r"ERROR: <input>:(\d+:\d+): Syntax error")
 
@@ -32,7 +32,12 @@ def run(case: Mapping[str, Any]) -> dict[str, Any]:
     """Compile and evaluate as the scheduler does."""
     raw = case["device"]
     device = read_device({"name": "device", **raw}, raw["driver"], "pool")
-    selector = compile_selector(case["expr"])
+    features = case.get("features", {})
+    selector = compile_selector(
+        case["expr"],
+        VERSION if features.get("EnableConsumableCapacity", True) else "1.33",
+        list_attributes=features.get("EnableListTypeAttributes") is True,
+    )
     if selector.error:
         return {"compileError": selector.error}
     answer: dict[str, Any] = {"type": selector.type_name, "maxCost": str(selector.max_cost)}
