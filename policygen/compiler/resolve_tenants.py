@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from policygen.compiler.model import Device, Limits, LimitType, Quota, Tenant
 from policygen.compiler.resolve_match import IMPLICIT_PREFIX, tenant_namespaces
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import LimitsSpec, QuotaSpec, TenantSpec
 from policygen.compiler.spec_base import Block
+from policygen.compiler.yaml import Mapping
 from policygen.diagnostics import Span, suggestion
 from policygen.dra import catalogue
 from policygen.kube import names
@@ -25,6 +28,7 @@ def _tenant(scope: Scope, name: str, spec: TenantSpec, devices: dict[str, Device
     scope.name(names.dns_label, name, span, "the name of a tenant")
     for index, namespace in enumerate(spec.namespaces or ()):
         scope.name(names.dns_label, namespace, spec.span_at("namespaces", index), "the name of a namespace")
+    _security_labels(scope, spec)
     quotas = [quota for quota in (_main_quota(scope, name, spec, devices, span),) if quota.hard]
     quotas += [_further_quota(scope, name, spec, key, devices) for key in sorted(spec.quotas)]
     return Tenant(
@@ -257,6 +261,61 @@ def _limit(scope: Scope, kind: LimitType, spec: LimitsSpec, span: Span) -> Limit
         ratio=scope.amounts(spec, "ratio", units=False),
         span=span,
     )
+    for field in ("default", "defaultRequest", "min", "max", "ratio"):
+        for key in _keys_of(spec, field):
+            _check_limited(scope, kind, key, spec.key_span_at(field, key))
     if not any((result.default, result.default_request, result.min, result.max, result.ratio)):
         scope.found.error("empty-value", "these limits say nothing", span)
     return result
+
+
+def _keys_of(spec: LimitsSpec, field: str) -> list[str]:
+    node = spec.node_at(field)
+    return [entry.key.text for entry in node.entries] if isinstance(node, Mapping) else []
+
+
+def _check_limited(scope: Scope, kind: LimitType, key: str, span: Span) -> None:
+    """Which resources a LimitRange may speak of (`ValidateLimitRange`)."""
+    if kind == "PersistentVolumeClaim":
+        if key != "storage":
+            scope.found.error(
+                "limit-key",
+                f"`{key}` is no resource of a volume claim",
+                span,
+                help=["the only one is `storage`"],
+            )
+    elif key not in _CONTAINER_RESOURCES and "/" not in key and not key.startswith("hugepages-"):
+        close = suggestion(key, _CONTAINER_RESOURCES)
+        known = ", ".join(f"`{name}`" for name in sorted(_CONTAINER_RESOURCES))
+        help = [f"did you mean `{close}`?"] if close else [f"known are {known} and extended resources"]
+        scope.found.error("limit-key", f"`{key}` is no resource of a container", span, help=help)
+
+
+_CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
+
+
+def _security_labels(scope: Scope, spec: TenantSpec) -> None:
+    """Labels that the PodSecurity plugin reads have values of their own."""
+    for key, value in spec.labels.items():
+        prefix, _, name = key.partition("/")
+        if prefix != "pod-security.kubernetes.io":
+            continue
+        if name in _MODES and value not in _LEVELS:
+            scope.found.error(
+                "unknown-word",
+                f"`{key}` cannot be `{value}`",
+                spec.span_at("labels", key),
+                help=["use one of `privileged`, `baseline`, `restricted`"],
+            )
+        elif name.removesuffix("-version") in _MODES and name not in _MODES and not _POLICY_VERSION(value):
+            scope.found.error(
+                "unknown-word",
+                f"`{key}` cannot be `{value}`",
+                spec.span_at("labels", key),
+                help=["use `latest`, or a version such as `v1.36`"],
+            )
+
+
+_MODES = frozenset({"enforce", "audit", "warn"})
+_LEVELS = frozenset({"privileged", "baseline", "restricted"})
+_POLICY_VERSION = re.compile(r"latest|v1\.[0-9]{1,3}").fullmatch
