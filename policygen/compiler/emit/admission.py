@@ -130,8 +130,7 @@ def _observed(planned: _Planned) -> Iterable[Manifest]:
     """The twin that changes nothing: one validation for what each mutation would change or reject."""
     checks: list[Check] = []
     for draft in planned.drafts:
-        words = ", ".join(origin.text for origin in draft.origins)
-        checks.append(Check(none_of(draft.changes), f"would set {words}", draft.origins))
+        checks.append(Check(none_of(draft.changes), f"would set {draft.words}", draft.origins))
         for check in draft.rejects:
             said = f"would be rejected: {check.message}"
             checks.append(Check(check.expression, said, check.origins))

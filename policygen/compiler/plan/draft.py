@@ -46,6 +46,13 @@ class Draft:
     """What an object must satisfy once it is mutated."""
     reports: tuple[Check, ...] = ()
     """What is skipped, to be told and not to be denied."""
+    summary: str = ""
+    """What is set to which value, where that is short."""
+
+    @property
+    def words(self) -> str:
+        """What the mutation sets, for people."""
+        return self.summary or ", ".join(origin.text for origin in self.origins)
 
 
 @dataclass(frozen=True, slots=True)

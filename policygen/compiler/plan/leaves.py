@@ -9,6 +9,7 @@ from policygen.compiler.plan import predicates
 from policygen.compiler.plan.draft import (
     Check,
     Draft,
+    Form,
     Op,
     any_container,
     any_pod,
@@ -51,6 +52,7 @@ def plan(
     """
     first = leaves[0]
     origins = tuple(leaf.origin for leaf in leaves)
+    summary = ", ".join(f"{leaf.origin.text} to `{shown(leaf.value)}`" for leaf in leaves)
     match first.place:
         case ir.InContainers(containers):
             selection = by_path(containers, target, variables, origins)
@@ -69,7 +71,8 @@ def plan(
             expression = concatenated(container_ops(selection, ops))
             if limit != "true":
                 expression = ternary(limit, f"({expression})", "[]")
-            return Draft("JSONPatch", expression, all_of([limit, changes]), origins, tuple(rejects))
+            changed = all_of([limit, changes])
+            return Draft("JSONPatch", expression, changed, origins, tuple(rejects), summary=summary)
         case ir.InPod():
             guard = all_of([limit, predicates.guard(first.guard, target, variables)])
             tests = [_changes(leaf, target) for leaf in leaves]
@@ -86,14 +89,15 @@ def plan(
             reports = skipped(first.guard, target, limit, origins)
             if all(may_apply(leaf.path, leaf.value, leaf.on_conflict, target, catalog) for leaf in leaves):
                 expression = _apply(leaves, target, variables, guard)
-                return Draft("ApplyConfiguration", expression, changes, origins, tuple(rejects), reports)
+                form: Form = "ApplyConfiguration"
+                return Draft(form, expression, changes, origins, tuple(rejects), reports, summary)
             ops = parents(target, first.path, guard)
             ops += [
                 Op("add", leaf.path, literal(leaf.value), all_of([guard, test]))
                 for leaf, test in zip(leaves, tests, strict=True)
             ]
             expression = concatenated(pod_ops(target, ops))
-            return Draft("JSONPatch", expression, changes, origins, tuple(rejects), reports)
+            return Draft("JSONPatch", expression, changes, origins, tuple(rejects), reports, summary)
 
 
 def skipped(

@@ -79,4 +79,5 @@ def plan_priority(
         message = f"the pod has another priority class than `{node.name}`"
         rejects = (Check(none_of(all_of([limit, none_of(fine)])), message, (node.origin,)),)
     expression = ternary(test, "\n+ ".join(patches), "[]")
-    return Draft("JSONPatch", expression, test, (node.origin,), rejects)
+    summary = f"{node.origin.text} to `{node.name}`"
+    return Draft("JSONPatch", expression, test, (node.origin,), rejects, summary=summary)
