@@ -48,7 +48,7 @@ class _Builder:
     def list_of(self, *elements: Expr) -> Expr:
         return ListExpr(self.id(), elements)
 
-    def fold(  # noqa: PLR0917 - the parts of a fold in their order
+    def fold(
         self, over: Expr, names: tuple[str, ...], init: Expr, condition: Expr, step: Expr, result: Expr
     ) -> Expr:
         var2 = names[1] if len(names) > 1 else None

@@ -76,12 +76,19 @@ def command(
 
 
 def _manifest(path: Path) -> object:
-    from policygen.kube.reader import read_path
+    """The one value of a YAML or JSON file."""
+    from policygen.kube.reader import load
 
-    document = next(read_path(path), None)
-    if document is None:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        fail("unreadable-file", f"cannot read `{path}`: {error.strerror or error}")
+    except UnicodeDecodeError:
+        fail("unreadable-file", f"cannot read `{path}`: it is not UTF-8")
+    value = load(text, str(path))
+    if value is None:
         fail("empty-manifest", f"`{path}` holds no object")
-    return document.value
+    return value
 
 
 def _variable(text: str) -> tuple[str, object]:
