@@ -16,6 +16,7 @@ from policygen.admission.request import Object
 from policygen.kube import catalog, names
 from policygen.kube.crd import schemas_from_crd
 from policygen.kube.names import GroupVersionKind, GroupVersionResource
+from policygen.kube.objects import identity
 from policygen.kube.schema import KindSchema
 from policygen.kube.versions import served_by_default
 
@@ -67,11 +68,9 @@ class Cluster:
         stored: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         custom: dict[GroupVersionKind, KindSchema] = {}
         for obj in objects:
-            group, _ = names.parse_api_version(str(obj.get("apiVersion") or ""))
-            kind = str(obj.get("kind") or "")
-            metadata = obj.get("metadata") or {}
-            key = (str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
-            stored.setdefault((group, kind), {})[key] = obj
+            api_version, kind, namespace, name = identity(obj)
+            group, _ = names.parse_api_version(api_version)
+            stored.setdefault((group, kind), {})[namespace, name] = obj
             if kind == "CustomResourceDefinition":
                 for schema in schemas_from_crd(obj):
                     custom[names.gvk(schema.api_version, schema.kind)] = schema

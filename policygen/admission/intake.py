@@ -11,8 +11,10 @@ from policygen.admission.cluster import Cluster
 from policygen.admission.policy import BINDING_KINDS, GROUP, read_binding
 from policygen.admission.request import AdmissionRequest, Object, Operation, UserInfo
 from policygen.diagnostics import Diagnostics
-from policygen.kube import objects
+from policygen.kube import catalog, objects
+from policygen.kube.decode_errors import DecodeError
 from policygen.kube.names import gvk
+from policygen.kube.roundtrip import round_trip
 
 ADMIN: Final = UserInfo()
 
@@ -107,10 +109,21 @@ def check_policies(cluster: Cluster, found: Diagnostics) -> None:
                 )
 
 
-def check_duplicates(stored: Iterable[Object], found: Diagnostics) -> None:
-    """Say which objects were given twice: the later one counts."""
+def check_stored(stored: Iterable[Object], version: str, found: Diagnostics) -> None:
+    """Say which objects could not be in the cluster, and which were given twice: the later one counts."""
     seen: set[tuple[str, str, str, str]] = set()
+    known = catalog.load(version)
     for obj in stored:
+        schema = known.get(str(obj.get("apiVersion")), str(obj.get("kind")))
+        if schema is not None:
+            try:
+                round_trip(obj, schema)
+            except DecodeError as error:
+                found.error(
+                    "invalid-object",
+                    f"`{objects.describe(obj)}` is not what its kind says",
+                    notes=(f"the API server says: {error.message}",),
+                )
         identity = objects.identity(obj)
         if identity in seen:
             found.warning(

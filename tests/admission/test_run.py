@@ -261,6 +261,17 @@ def test_params_and_the_authorizer(capsys: pytest.CaptureFixture[str]) -> None:
     assert '+ spec.hostname: "xfalse"' in shown
 
 
+def test_stored_objects_must_be_of_their_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a"))
+    Path("class.yaml").write_text(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: a}\nvalue: high\n"
+    )
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "--stored", "class.yaml"]) == 2
+
+    assert "error[invalid-object]: `PriorityClass a` is not what its kind says" in capsys.readouterr().err
+
+
 def test_policies_alone(capsys: pytest.CaptureFixture[str]) -> None:
     Path("pods.yaml").write_text(BAD)
 

@@ -167,18 +167,20 @@ def _cluster(
 ) -> Cluster:
     """The cluster that the inputs describe."""
     from policygen.admission.cluster import DEFAULT_PLUGINS, Cluster
-    from policygen.admission.intake import check_duplicates, standard_namespaces
+    from policygen.admission.intake import check_stored, standard_namespaces
     from policygen.admission.server import PLUGINS
     from policygen.kube import reader, versions
 
     for name in plugins:
         if name not in PLUGINS:
             raise click.UsageError(f"--plugin {name}: choose from {', '.join(sorted(PLUGINS))}")
+    version = versions.parse(version)
     given = [document.value for document in reader.read_paths(paths, found)]
-    check_duplicates(given, found)
+    check_stored(given, version, found)
+    found.raise_if_errors()
     return Cluster.from_objects(
         [*standard_namespaces(), *given],
-        version=versions.parse(version),
+        version=version,
         authorizer=dict.fromkeys(allow, True) if allow else None,
         plugins=frozenset() if policies_only else DEFAULT_PLUGINS | set(plugins),
         open_namespaces=not has_namespaces,
