@@ -24,7 +24,10 @@ from policygen.dra.convert import (
 )
 from policygen.dra.model import Claim, Device, DeviceClass, DeviceId, Gates, Json, Node, Slice, Taint
 from policygen.dra.pools import Inventory
-from policygen.dra.validate import slice_problems
+from policygen.dra.selectors import VERSION
+from policygen.dra.validate import Problem, slice_problems
+from policygen.dra.validate_claim import claim_problems, class_problems
+from policygen.kube import validate
 
 if TYPE_CHECKING:
     from policygen.diagnostics import Span
@@ -128,9 +131,11 @@ def _add(cluster: Cluster, document: Document, found: Diagnostics) -> None:
         case True, "ResourceSlice":
             _add_slice(cluster, document, found)
         case True, "DeviceClass":
+            _check_accepted(document, class_problems(obj), found)
             device_class = read_class(obj)
             cluster.classes[device_class.name] = device_class
         case True, "ResourceClaim" | "ResourceClaimTemplate":
+            _check_accepted(document, claim_problems(obj), found)
             _add_claim(cluster, document)
         case True, "DeviceTaintRule":
             cluster.rules.append(_taint_rule(obj))
@@ -141,6 +146,36 @@ def _add(cluster: Cluster, document: Document, found: Diagnostics) -> None:
             cluster.quotas.append(obj)
         case _:
             pass
+
+
+def _check_accepted(document: Document, problems: list[Problem], found: Diagnostics) -> None:
+    """Fields that a server does not know, and then what it has against the values."""
+    obj = document.value
+    kind, name = obj.get("kind"), _map(obj.get("metadata")).get("name", "")
+    unknown = validate.check(obj, VERSION)
+    for problem in unknown[:_SHOWN]:
+        old_shape = _OLD_SHAPE.search(problem.message) is not None
+        found.error(
+            "invalid-claim",
+            f"the API server refuses {kind} `{name}`: {problem.message}",
+            document.span(problem.path),
+            help=["from v1beta2 on it stands under `exactly`: `requests: [{name: …, exactly: {…}}]`"]
+            if old_shape
+            else [problem.help]
+            if problem.help
+            else [],
+        )
+    for refusal in [] if unknown else problems[:_SHOWN]:
+        first, *rest = refusal.reason.splitlines() or [""]
+        found.error(
+            "invalid-claim",
+            f"the API server refuses {kind} `{name}`: {refusal.path}: {first}",
+            document.span(path_of(refusal.path)),
+            notes=rest,
+        )
+
+
+_OLD_SHAPE = re.compile(r"requests\[\d+\]\.(deviceClassName|selectors|count|allocationMode|adminAccess)`")
 
 
 def _add_slice(cluster: Cluster, document: Document, found: Diagnostics) -> None:

@@ -133,6 +133,9 @@ def allocate(
 
     found = Diagnostics()
     cluster = _load(files, profile, found, list_attributes=lists)
+    if found.has_errors:
+        report(found.sorted())
+        return INVALID
     inventory = cluster.inventory()
     claims = _claims(cluster, names)
     nodes = _nodes(cluster, inventory, only)
@@ -162,8 +165,6 @@ def allocate(
     if advice and not as_json:
         click.echo("\n" + device_report.advice_text(advise(allocator, nodes, claims)), nl=False)
     report(found.sorted())
-    if found.has_errors:
-        return INVALID
     return OK if fitting else FAILED
 
 
