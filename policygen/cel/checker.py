@@ -197,7 +197,9 @@ class _Checker:
                 if found is None:
                     known = self._env.has_fields(target.name)
                     say = messages.undefined_field if known else messages.no_such_struct
-                    self._report(node, say(field if known else target.name))
+                    offset = self._info.offsets[node]
+                    text = say(field if known else target.name)
+                    self._errors.report(offset, text, undefined_field=field if known else None, node=node)
                     return types.ERROR
                 return found
             case "param":

@@ -53,6 +53,10 @@ class Issue:
     offset: int
     line: int
     column: int
+    undefined_field: str | None = None
+    """The name, where the fault is that a declared type has no such field."""
+    node: int | None = None
+    """The id of the node at fault, where the checker found it."""
 
 
 class CompileError(Exception):

@@ -19,7 +19,9 @@ class SourceErrors:
     text: str
     issues: list[Issue] = field(default_factory=list)
 
-    def report(self, offset: int, message: str) -> None:
+    def report(
+        self, offset: int, message: str, *, undefined_field: str | None = None, node: int | None = None
+    ) -> None:
         """Keep a fault at an offset; -1 means that it has no place."""
         if offset == _NOWHERE:
             self.issues.append(Issue(message, 0, -1, -1))
@@ -27,7 +29,7 @@ class SourceErrors:
         line, column = Source("<input>", self.text).position(offset)
         # the end of an empty text has no column in cel-go
         column = column - 1 if self.text else -1
-        self.issues.append(Issue(message, offset, line, column))
+        self.issues.append(Issue(message, offset, line, column, undefined_field, node))
 
     def raise_if_any(self) -> None:
         """Raise `CompileError` with cel-go's text when anything was reported."""
