@@ -10,6 +10,7 @@ from policygen.render.node_picture import Cell, NodePicture, NumaBox, RootBox, S
 
 _CELL_WIDTH, _CELL_HEIGHT = 190, 44
 _PAD, _HEAD = 12, 24
+_NAME_CHARS, _DETAIL_CHARS = 24, 29
 _COLUMNS = 2
 _FILL: dict[State, str] = {
     "chosen": "#2f855a",
@@ -101,11 +102,21 @@ def _cell(cell: Cell, x: int, y: int) -> Iterator[str]:
     ink = _INK[cell.state]
     yield (
         f'<rect x="{x}" y="{y}" width="{_CELL_WIDTH}" height="{_CELL_HEIGHT}" rx="4" '
-        f'fill="{_FILL[cell.state]}"><title>{escape(cell.state)}</title></rect>'
+        f'fill="{_FILL[cell.state]}"><title>{escape(_whole(cell))}</title></rect>'
     )
     owner = f" ← {cell.owner}" if cell.owner else ""
-    yield _text(x + 8, y + 18, cell.name + owner, "name", ink)
-    yield _text(x + 8, y + 34, cell.detail, "small", ink)
+    yield _text(x + 8, y + 18, _cut(cell.name + owner, _NAME_CHARS), "name", ink)
+    yield _text(x + 8, y + 34, _cut(cell.detail, _DETAIL_CHARS), "small", ink)
+
+
+def _whole(cell: Cell) -> str:
+    """What a reader sees who points at the device: everything that was cut, and its state."""
+    owner = f", for {cell.owner}" if cell.owner else ""
+    return f"{cell.name} {cell.detail}: {cell.state}{owner}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _links(group: tuple[str, ...], places: dict[str, tuple[int, int]]) -> Iterator[str]:
