@@ -27,19 +27,10 @@ from policygen.cel.attributes import (
     Relative,
     TestQualifier,
 )
+from policygen.cel.constructors import MakeList, MakeMap, MakeStruct
 from policygen.cel.cost import IDENT_COST, LIST_COST, MAP_COST, STRUCT_COST
-from policygen.cel.steps import (
-    CallStep,
-    Const,
-    Fold,
-    InSet,
-    Logic,
-    MakeList,
-    MakeMap,
-    MakeStruct,
-    OptionalOr,
-    Step,
-)
+from policygen.cel.folds import Fold
+from policygen.cel.steps import CallStep, Const, InSet, Logic, OptionalOr, Step
 from policygen.cel.types import DYN, Type
 from policygen.cel.wellknown import WELL_KNOWN
 

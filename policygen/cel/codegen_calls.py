@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from policygen.cel import cost, types
 from policygen.cel.attributes import Absolute, AttributeStep, Conditional, Relative
-from policygen.cel.steps import CallStep, Const, Fold, InSet, Logic, MakeList, OptionalOr, Step
+from policygen.cel.constructors import MakeList
+from policygen.cel.folds import Fold
+from policygen.cel.steps import CallStep, Const, InSet, Logic, OptionalOr, Step
 from policygen.cel.types import DYN, Type
 from policygen.cel.values import Uint, Value
 

@@ -18,21 +18,11 @@ from policygen.cel.attributes import (
     Relative,
     TestQualifier,
 )
+from policygen.cel.constructors import MakeList, MakeMap, MakeStruct
 from policygen.cel.errors import CompileError, EvalError
+from policygen.cel.folds import Fold
 from policygen.cel.recursion import room_for
-from policygen.cel.steps import (
-    CallStep,
-    Const,
-    Fold,
-    Frame,
-    InSet,
-    Logic,
-    MakeList,
-    MakeMap,
-    MakeStruct,
-    OptionalOr,
-    Step,
-)
+from policygen.cel.steps import CallStep, Const, Frame, InSet, Logic, OptionalOr, Step
 from policygen.cel.tracker import Tracker
 from policygen.cel.values import TypeValue, Uint
 
