@@ -13,7 +13,7 @@ from typing import Any, Final
 from policygen.admission.compilation import CompiledPolicy, compile_policy
 from policygen.admission.policy import BINDING_KINDS, GROUP, POLICY_KINDS, BoundPolicy, Policy, bind
 from policygen.admission.request import Object
-from policygen.kube import catalog, names
+from policygen.kube import catalog, crd_shape, names
 from policygen.kube.crd import schemas_from_crd
 from policygen.kube.names import GroupVersionKind, GroupVersionResource
 from policygen.kube.objects import identity
@@ -72,6 +72,7 @@ class Cluster:
             group, _ = names.parse_api_version(api_version)
             stored.setdefault((group, kind), {})[namespace, name] = obj
             if kind == "CustomResourceDefinition":
+                crd_shape.check(obj)
                 for schema in schemas_from_crd(obj):
                     custom[names.gvk(schema.api_version, schema.kind)] = schema
         return cls(objects=stored, custom=custom, **settings)

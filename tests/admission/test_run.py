@@ -272,6 +272,21 @@ def test_stored_objects_must_be_of_their_kind(capsys: pytest.CaptureFixture[str]
     assert "error[invalid-object]: `PriorityClass a` is not what its kind says" in capsys.readouterr().err
 
 
+def test_a_definition_of_the_wrong_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(pods("a"))
+    schema = "{openAPIV3Schema: {type: object, properties: {spec: [x]}}}"
+    names = "names: {kind: Job, plural: jobs}"
+    Path("crd.yaml").write_text(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: jobs.example.com}\n"
+        f"spec: {{group: example.com, {names}, versions: [{{name: v1, served: true, schema: {schema}}}]}}\n"
+    )
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "--stored", "crd.yaml"]) == 2
+
+    where = "`spec.versions[0].schema.openAPIV3Schema.properties.spec` of the CustomResourceDefinition"
+    assert f"error[invalid-crd]: {where} `jobs.example.com` is not a schema" in capsys.readouterr().err
+
+
 def test_policies_alone(capsys: pytest.CaptureFixture[str]) -> None:
     Path("pods.yaml").write_text(BAD)
 
