@@ -277,7 +277,8 @@ def test_a_definition_of_the_wrong_shape(capsys: pytest.CaptureFixture[str]) -> 
     schema = "{openAPIV3Schema: {type: object, properties: {spec: [x]}}}"
     names = "names: {kind: Job, plural: jobs}"
     Path("crd.yaml").write_text(
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: jobs.example.com}\n"
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        "metadata: {name: jobs.example.com}\n"
         f"spec: {{group: example.com, {names}, versions: [{{name: v1, served: true, schema: {schema}}}]}}\n"
     )
 
