@@ -20,6 +20,7 @@ from policygen.verify.expect import Answer
 from policygen.verify.report import CaseResult, Finding
 from policygen.verify.subject import Subject
 from policygen.verify.suite import Case, Suite
+from policygen.verify.world import serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,8 @@ def setting(suite: Suite, subject: Subject) -> Setting:
         "plugins": DEFAULT_PLUGINS | frozenset(suite.plugins),
         "open_namespaces": True,
     }
-    bare = [obj for obj in stored if not is_policy_object(obj)]
-    return Setting(
-        suite,
-        subject,
-        Cluster.from_objects(stored, **settings),
-        Cluster.from_objects(bare, **settings),
-    )
+    bare = Cluster.from_objects([obj for obj in stored if not is_policy_object(obj)], **settings)
+    return Setting(suite, subject, serving(bare, subject, stored), bare)
 
 
 def request(case: Case) -> AdmissionRequest:

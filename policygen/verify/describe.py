@@ -1,11 +1,19 @@
-"""Which object would reach a policy that none of the objects at hand reaches, in plain words."""
+"""Objects in plain words: the smallest that shows a fault, and the one that would reach a policy."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
+from policygen.kube import manifest
 from policygen.verify.facts import PolicyFacts
 from policygen.verify.world import World
+
+
+def as_yaml(obj: Mapping[str, Any]) -> str:
+    """An object as people write it."""
+    return manifest.write(obj).rstrip()
 
 
 def describe(world: World, facts: PolicyFacts) -> str:

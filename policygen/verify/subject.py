@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from policygen.admission.policy import POLICY_KINDS
+from policygen.admission.policy import POLICY_KINDS, BoundPolicy, bind, is_policy_object
 from policygen.diagnostics import Diagnostics, PolicygenError, Span
 from policygen.kube import reader
 from policygen.kube.catalog import RECORDED
@@ -47,6 +47,12 @@ class Subject:
     def policies(self) -> tuple[Located, ...]:
         """Mutating and validating policies."""
         return tuple(item for item in self.manifests if item.value.get("kind") in POLICY_KINDS)
+
+    @cached_property
+    def bound(self) -> tuple[tuple[BoundPolicy, ...], tuple[BoundPolicy, ...]]:
+        """The policies with their bindings, mutating and validating ones, read once for all servers."""
+        objects = [obj for obj in self.objects if is_policy_object(obj)]
+        return bind(objects, mutating=True), bind(objects, mutating=False)
 
     @cached_property
     def _origins(self) -> dict[str, tuple[str, Span]]:

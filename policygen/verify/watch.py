@@ -7,14 +7,15 @@ expression.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from policygen.admission.cluster import Cluster
-from policygen.admission.compilation import CompiledPolicy, Maker, compile_with
+from policygen.admission.compilation import CompiledPolicy, Maker, compile_policy, compile_with
 from policygen.admission.policy import BoundPolicy, Policy
-from policygen.cel import checker, types, validators
+from policygen.cel import checker, types
 from policygen.cel.ast import (
     Call,
     Comprehension,
@@ -34,7 +35,7 @@ from policygen.cel.budget import Budget
 from policygen.cel.decls import FunctionDecl, Overload
 from policygen.cel.env import Env
 from policygen.cel.errors import EvalError
-from policygen.cel.program import Program, parse
+from policygen.cel.program import Program, compile_program
 from policygen.cel.unparse import unparse
 from policygen.cel.values import ObjectValue
 
@@ -97,44 +98,42 @@ class Watch:
         """The policy with its expressions watched."""
         key = (policy.mutating, policy.name)
         if key not in self._compiled:
-            self._compiled[key] = compile_with(policy, version, self._maker(policy))
+            plain = _programs(compile_policy(policy, version))
+            self._compiled[key] = compile_with(policy, version, self._maker(policy, plain))
         return self._compiled[key]
 
-    def _maker(self, policy: Policy) -> Maker:
+    def _maker(self, policy: Policy, plain: Mapping[str, Program]) -> Maker:
         def make(text: str, env: Env) -> Program:
             seen = self.seen.setdefault((policy.mutating, policy.name, text), Seen())
-            return _Watched.of(text, env, seen, self.branches)
+            inner = plain.get(text) or compile_program(text, env)
+            return _Watched(_probed(inner, env, seen) if self.branches else inner, inner.checked, seen)
 
         return make
 
 
+def _programs(compiled: CompiledPolicy) -> dict[str, Program]:
+    """The programs of a policy by their texts; a text that stands in two parts is compiled in its own."""
+    parts = (compiled.variables, compiled.conditions, compiled.mutations, compiled.validations)
+    found = [
+        item for part in (*parts, compiled.messages, compiled.audit_annotations) for item in part if item
+    ]
+    texts = Counter(item.text for item in found)
+    return {item.text: item.program for item in found if item.program and texts[item.text] == 1}
+
+
 class _Watched(Program):
-    """A program that notes what it does."""
+    """A program that notes what another one does."""
 
-    __slots__ = ("_seen",)
+    __slots__ = ("_inner", "_seen")
 
-    def __init__(self, checked: checker.Checked, env: Env, seen: Seen) -> None:
-        super().__init__(checked, env)
-        self._seen = seen
-
-    @classmethod
-    def of(cls, text: str, env: Env, seen: Seen, branches: bool) -> Program:
-        parsed = parse(text, env)
-        plain = checker.check(parsed, env)
-        validators.validate(plain, env)
-        found = _branches(text, parsed) if branches else {}
-        if not found:
-            return cls(plain, env, seen)
-        seen.branches = tuple(branch for arms in found.values() for branch in arms)
-        probed = replace(env, functions={**env.functions, PROBE: _declaration(seen.taken)})
-        expr = _Rewrite(found, parsed).expr(parsed.expr)
-        return cls(checker.check(replace(parsed, expr=expr, depth=parsed.depth * 2), probed), probed, seen)
+    def __init__(self, inner: Program, checked: checker.Checked, seen: Seen) -> None:
+        self._inner, self._seen, self.checked = inner, seen, checked
 
     def evaluate_with_cost(
         self, activation: Mapping[str, Any], *, limit: int | None = None, budget: Budget | None = None
     ) -> tuple[Any, int]:
         try:
-            value, cost = super().evaluate_with_cost(activation, limit=limit, budget=budget)
+            value, cost = self._inner.evaluate_with_cost(activation, limit=limit, budget=budget)
         except EvalError as error:
             self._seen.values.add("error")
             self._seen.cost = max(self._seen.cost, getattr(error, "cost", 0) or 0)
@@ -142,6 +141,27 @@ class _Watched(Program):
         self._seen.cost = max(self._seen.cost, cost)
         self._seen.values.add(_kind(value))
         return value, cost
+
+
+def _probed(program: Program, env: Env, seen: Seen) -> Program:
+    """The program with a probe in each arm of its conditionals; itself when it has none."""
+    checked = program.checked
+    found = _branches(checked)
+    if not found:
+        return program
+    seen.branches = tuple(branch for arms in found.values() for branch in arms)
+    declaration = _declaration(seen.taken)
+    rewrite = _Rewrite(found, checked, declaration.overloads)
+    expr = rewrite.expr(checked.expr)
+    probed = replace(
+        checked,
+        expr=expr,
+        info=replace(checked.info, offsets=rewrite.offsets),
+        types=rewrite.types,
+        references=rewrite.references,
+        depth=checked.depth * 2,
+    )
+    return Program(probed, replace(env, functions={**env.functions, PROBE: declaration}))
 
 
 def _kind(value: Any) -> str:
@@ -166,7 +186,7 @@ def _declaration(taken: set[int]) -> FunctionDecl:
     return FunctionDecl(PROBE, (overload,))
 
 
-def _branches(text: str, parsed: Parsed) -> dict[int, tuple[Branch, Branch]]:
+def _branches(parsed: checker.Checked) -> dict[int, tuple[Branch, Branch]]:
     """The conditionals that were written as such, by id, with their two arms.
 
     Guards against null are left out: objects with null are what null safety tries, and nobody's fixture.
@@ -178,7 +198,10 @@ def _branches(text: str, parsed: Parsed) -> dict[int, tuple[Branch, Branch]]:
             if _asks_for_null(node.args[0]):
                 continue
             offset = min(parsed.info.offsets.get(part.id, 0) for part in walk(node.args[0]))
-            line, test = text.count("\n", 0, offset) + 1, unparse(replace(parsed, expr=node.args[0]))
+            line, test = (
+                parsed.info.text.count("\n", 0, offset) + 1,
+                unparse(Parsed(node.args[0], parsed.info, parsed.depth)),
+            )
             number = 2 * len(found)
             found[node.id] = (Branch(number, True, line, test), Branch(number + 1, False, line, test))
     return found
@@ -208,10 +231,17 @@ def _asks_for_null(test: Expr) -> bool:
 class _Rewrite:
     """Puts a probe around each arm."""
 
-    def __init__(self, branches: Mapping[int, tuple[Branch, Branch]], parsed: Parsed) -> None:
+    def __init__(
+        self,
+        branches: Mapping[int, tuple[Branch, Branch]],
+        checked: checker.Checked,
+        overloads: tuple[Overload, ...],
+    ) -> None:
+        self.offsets, self.types = dict(checked.info.offsets), dict(checked.types)
+        self.references = dict(checked.references)
         self._branches = branches
-        self._offsets = parsed.info.offsets
-        self._next = max((node.id for node in walk(parsed.expr)), default=0) + 1
+        self._probe = checker.Reference(PROBE, overloads)
+        self._next = max(self.types, default=0)
 
     def expr(self, node: Expr) -> Expr:
         match node:
@@ -222,7 +252,7 @@ class _Rewrite:
                 args = tuple(self.expr(arg) for arg in node.args)
                 arms = self._branches.get(node.id)
                 if arms is not None:
-                    args = (args[0], self._probe(arms[0], args[1]), self._probe(arms[1], args[2]))
+                    args = (args[0], self._probed(arms[0], args[1]), self._probed(arms[1], args[2]))
                 return replace(node, target=target, args=args)
             case ListExpr():
                 return replace(node, elements=tuple(self.expr(element) for element in node.elements))
@@ -248,11 +278,13 @@ class _Rewrite:
     def _init(self, init: FieldInit) -> FieldInit:
         return replace(init, value=self.expr(init.value))
 
-    def _probe(self, branch: Branch, arm: Expr) -> Expr:
-        call, number = self._new(arm), self._new(arm)
-        return Call(call, PROBE, (Literal(number, branch.number), arm))
+    def _probed(self, branch: Branch, arm: Expr) -> Expr:
+        call = self._new(arm, self.types[arm.id])
+        self.references[call] = self._probe
+        return Call(call, PROBE, (Literal(self._new(arm, types.INT), branch.number), arm))
 
-    def _new(self, like: Expr) -> int:
+    def _new(self, like: Expr, kind: types.Type) -> int:
         self._next += 1
-        self._offsets[self._next] = self._offsets.get(like.id, 0)
+        self.offsets[self._next] = self.offsets.get(like.id, 0)
+        self.types[self._next] = kind
         return self._next

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from policygen.admission.cluster import DEFAULT_PLUGINS, Cluster
+from policygen.admission.compilation import CompiledPolicy
 from policygen.admission.outcome import Outcome
-from policygen.admission.policy import BoundPolicy, is_policy_object
+from policygen.admission.policy import BoundPolicy, bind, is_policy_object
 from policygen.admission.request import AdmissionRequest, Object, UserInfo
 from policygen.admission.server import admit
 from policygen.diagnostics import Span
@@ -17,6 +18,7 @@ from policygen.kube import names
 from policygen.verify.expect import APPLIED
 from policygen.verify.facts import PolicyFacts, gather
 from policygen.verify.subject import Subject
+from policygen.verify.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,16 @@ def create(obj: Object, title: str, span: Span | None = None, user: UserInfo | N
     return Trial(title, request, span)
 
 
+def serving(bare: Cluster, subject: Subject, stored: Iterable[Object]) -> Cluster:
+    """A server without policies with those of the subject, and others among what is stored."""
+    others = [obj for obj in stored if is_policy_object(obj)]
+    if all(any(obj is own for own in subject.objects) for obj in others):
+        return bare.running(*subject.bound)
+    merged = {(obj["kind"], obj["metadata"]["name"]): obj for obj in (*subject.objects, *others)}
+    policies = [obj for obj in merged.values() if is_policy_object(obj)]
+    return bare.running(bind(policies, mutating=True), bind(policies, mutating=False))
+
+
 @dataclass(eq=False)
 class World:
     """Everything that properties work on. Answers to the trials themselves are kept."""
@@ -65,47 +77,96 @@ class World:
     authorizer: Mapping[str, bool] | None = None
     plugins: frozenset[str] = DEFAULT_PLUGINS
     cost_share: int = 50
+    seed: int = 0
+    """Of what is generated besides the trials."""
 
     @cached_property
     def cluster(self) -> Cluster:
         """The server with the policies."""
-        return self._cluster([*self.subject.objects, *self.stored])
+        return serving(self.bare, self.subject, self.stored)
 
     @cached_property
     def bare(self) -> Cluster:
         """The server without any policy."""
         stored = [obj for obj in (*self.subject.objects, *self.stored) if not is_policy_object(obj)]
-        return self._cluster(stored)
-
-    def _cluster(self, objects: Iterable[Object]) -> Cluster:
         return Cluster.from_objects(
-            objects,
+            stored,
             version=self.subject.version,
             authorizer=self.authorizer,
             plugins=self.plugins,
             open_namespaces=True,
         )
 
+    @cached_property
+    def lenient(self) -> Cluster:
+        """The server without any policy that counts nothing: a rule may turn what no quota has into a claim."""
+        return replace(self.bare, plugins=self.plugins - {"ResourceQuota"})
+
     def with_policies(
         self, mutating: Sequence[BoundPolicy], validating: Sequence[BoundPolicy] = ()
     ) -> Cluster:
         """The server with just these policies, in this order."""
-        return self.bare.running(tuple(mutating), tuple(validating))
+        bound = (*mutating, *validating)
+        compiled = [self._compiled[entry.policy.mutating, entry.policy.name] for entry in bound]
+        return self.bare.running(tuple(mutating), tuple(validating), compiled)
+
+    @cached_property
+    def _compiled(self) -> dict[tuple[bool, str], CompiledPolicy]:
+        bound = (*self.cluster.mutating_policies, *self.cluster.validating_policies)
+        policies = [entry.policy for entry in bound]
+        return {(each.mutating, each.name): self.cluster.compiled(each) for each in policies}
+
+    @cached_property
+    def reinvoking(self) -> dict[str, BoundPolicy]:
+        """The mutating policies by name, each with `reinvocationPolicy: IfNeeded`."""
+        return {
+            entry.policy.name: replace(entry, policy=replace(entry.policy, reinvoke=True))
+            for entry in self.cluster.mutating_policies
+        }
+
+    @cached_property
+    def mutating(self) -> dict[str, BoundPolicy]:
+        """The mutating policies by name."""
+        return {entry.policy.name: entry for entry in self.cluster.mutating_policies}
 
     @cached_property
     def facts(self) -> tuple[PolicyFacts, ...]:
         """What is known of each policy of the server."""
         return gather(self.cluster)
 
-    @cached_property
+    @property
+    def watch(self) -> Watch:
+        """What the expressions did on the trials, and on nothing else."""
+        return self._watched[0]
+
+    @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """The answer to each trial."""
-        return tuple(admit(self.cluster, trial.request, explain=True) for trial in self.trials)
+        return self._watched[1]
 
     @cached_property
-    def plain(self) -> tuple[Outcome, ...]:
-        """The answer to each trial without any policy."""
-        return tuple(admit(self.bare, trial.request) for trial in self.trials)
+    def _watched(self) -> tuple[Watch, tuple[Outcome, ...]]:
+        watch = Watch()
+        watched = watch.cluster(self.cluster)
+        return watch, tuple(admit(watched, trial.request) for trial in self.trials)
+
+    @cached_property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The trials, and more that are made from what the expressions read, with their answers."""
+        from policygen.verify.generate import generate
+
+        known = [
+            self._attempt(trial, outcome) for trial, outcome in zip(self.trials, self.outcomes, strict=True)
+        ]
+        made = (self._attempt(trial) for trial in generate(self))
+        return (*known, *(attempt for attempt in made if attempt.is_valid))
+
+    def _attempt(self, trial: Trial, outcome: Outcome | None = None) -> Attempt:
+        plain = admit(self.bare, trial.request)
+        is_valid = plain.allowed or admit(self.lenient, trial.request).allowed
+        if outcome is None:
+            outcome = admit(self.cluster, trial.request) if is_valid else plain
+        return Attempt(trial, outcome, plain, is_valid)
 
     def applied_to(self, policy: str) -> frozenset[int]:
         """The trials to which a policy applies, by index."""
@@ -115,10 +176,30 @@ class World:
     def _applied(self) -> dict[str, frozenset[int]]:
         found: dict[str, set[int]] = {}
         for index, outcome in enumerate(self.outcomes):
-            for verdict in outcome.verdicts:
-                if verdict.kind in APPLIED:
-                    found.setdefault(verdict.policy, set()).add(index)
+            for name in applied(outcome):
+                found.setdefault(name, set()).add(index)
         return {policy: frozenset(indexes) for policy, indexes in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A trial with its answers: with the policies and without."""
+
+    trial: Trial
+    outcome: Outcome
+    plain: Outcome
+    is_valid: bool
+    """Whether the server accepts the object without the policies, or would but for a quota."""
+
+    @property
+    def applied(self) -> frozenset[str]:
+        """The policies that applied."""
+        return applied(self.outcome)
+
+
+def applied(outcome: Outcome) -> frozenset[str]:
+    """The policies that applied to a request."""
+    return frozenset(verdict.policy for verdict in outcome.verdicts if verdict.kind in APPLIED)
 
 
 def errors_of(outcome: Outcome) -> list[tuple[str, str]]:

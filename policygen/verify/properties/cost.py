@@ -7,7 +7,7 @@ mutation at 10,000,000; validations of a policy share 10,000,000. What is past a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from policygen.admission.server import admit
@@ -41,8 +41,15 @@ def _one_each(world: World) -> Iterator[Trial]:
     for facts in world.facts:
         applied = world.applied_to(facts.name)
         if applied:
-            chosen.add(max(applied, key=lambda index: (len(repr(world.trials[index].object)), -index)))
+            chosen.add(max(applied, key=lambda index: (_size(world.trials[index].object), -index)))
     return (world.trials[index] for index in sorted(chosen))
+
+
+def _size(value: Any) -> int:
+    """How many values there are in a value."""
+    if isinstance(value, dict):
+        return 1 + sum(map(_size, value.values()))
+    return 1 + sum(map(_size, value)) if isinstance(value, list) else 1
 
 
 def _largest(trial: Trial) -> Trial:
@@ -67,13 +74,20 @@ def _findings(world: World, watch: Watch) -> Iterator[Finding]:
         total = sum(costs[known] for known in conditions)
         if total * 100 > world.cost_share * MATCH_CONDITION_BUDGET:
             yield _finding(world, facts, conditions[0], total, MATCH_CONDITION_BUDGET)
-        variables = sum(cost for known, cost in costs.items() if known.part == "variable")
-        for known, cost in costs.items():
-            if (
-                known.part == "mutation"
-                and (cost + variables) * 100 > world.cost_share * RUNTIME_CEL_COST_BUDGET
-            ):
-                yield _finding(world, facts, known, cost + variables, RUNTIME_CEL_COST_BUDGET)
+        for known, cost in _runs(costs).items():
+            if cost * 100 > world.cost_share * RUNTIME_CEL_COST_BUDGET:
+                yield _finding(world, facts, known, cost, RUNTIME_CEL_COST_BUDGET)
+
+
+def _runs(costs: Mapping[Known, int]) -> dict[Known, int]:
+    """What shares one budget, variables included: a mutation alone, all validations with messages."""
+    variables = sum(cost for known, cost in costs.items() if known.part == "variable")
+    found = {known: cost + variables for known, cost in costs.items() if known.part == "mutation"}
+    judging = [known for known in costs if known.part in ("validation", "message", "audit")]
+    if judging:
+        dearest = max(judging, key=lambda known: costs[known])
+        found[dearest] = variables + sum(costs[known] for known in judging)
+    return found
 
 
 def _finding(world: World, facts: PolicyFacts, known: Known, cost: int, limit: int) -> Finding:

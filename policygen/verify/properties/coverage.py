@@ -23,10 +23,7 @@ NAME = "everything reached"
 
 def check(world: World) -> PropertyResult:
     """One finding per policy that never applies, and per part of the others that is not reached."""
-    watch = Watch()
-    watched = watch.cluster(world.cluster)
-    for trial in world.trials:
-        admit(watched, trial.request)
+    watch = world.watch
     _alone(world, watch)
     parts = sum(len(facts.expressions) for facts in world.facts)
     findings = tuple(finding for facts in world.facts for finding in _of(world, facts, watch))

@@ -1,21 +1,28 @@
 """No expression fails because a field that it reads is absent, null, empty or zero.
 
-Every place that a policy's expressions read is taken from the objects at hand and sent in each of these
-forms, and every list of containers with one, with many, with init and with ephemeral containers. Objects of
-built-in kinds then pass through the server's typed structs, as they do on a cluster; custom kinds keep what
-was sent, and null is tried there only where the definition allows it.
+Every place that a policy's expressions read is sent in each of these forms; where no object at hand has it,
+what stands around it is made first. So is every list of containers with one, with many and with init
+containers, and a namespace without labels where it is read. Objects of built-in kinds then pass through the
+server's typed structs, as they do on a cluster; custom kinds keep what was sent, and null is tried there
+only where the definition allows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
+from policygen.admission.cluster import Cluster
 from policygen.admission.server import admit
 from policygen.diagnostics import make
 from policygen.kube.schema import KindSchema, ListOf, MapOf, Node, Scalar, Struct, child
 from policygen.verify import analysis
+from policygen.verify.analysis import Path
+from policygen.verify.describe import as_yaml
 from policygen.verify.facts import PolicyFacts
+from policygen.verify.fill import consistent, filled
 from policygen.verify.paths import ABSENT
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.shrink import shrink
@@ -23,8 +30,8 @@ from policygen.verify.variants import container_variants, places, replaced
 from policygen.verify.world import Trial, World, errors_of
 
 NAME = "null-safe"
-TRIALS_A_POLICY: Final = 3
-"""Objects that each policy is tried on; those to which it applies come first."""
+TRIALS_A_PLACE: Final = 2
+"""Objects that each place is tried on."""
 
 _REQUIRED: Final = frozenset({("metadata",), ("metadata", "name"), ("spec",)})
 _WORDS: Final = {"absent": "is absent", "null": "is null", "empty": "is empty", "zero": "is zero"}
@@ -35,45 +42,87 @@ def check(world: World) -> PropertyResult:
     tried = 0
     findings: list[Finding] = []
     for facts in world.facts:
-        if not facts.bound:
+        trials = _trials(world, facts)
+        if not facts.bound or not trials:
             continue
-        seen: set[tuple[str, ...]] = set()
-        sent: set[str] = set()
-        for index in _trials(world, facts):
-            trial = world.trials[index]
-            if trial.request.operation != "CREATE":
+        alone = _alone(world, facts)
+        seen: set[Path] = set()
+        for form, path, trial, cluster in _variants(world, facts, trials, alone):
+            if path in seen:
                 continue
-            for form, path, obj in _variants(world, facts, trial):
-                text = repr(obj)
-                if path in seen or text in sent:
-                    continue
-                sent.add(text)
-                tried += 1
-                finding = _try(world, facts, trial.sending(obj), form, path)
-                if finding is not None:
-                    seen.add(path)
-                    findings.append(finding)
+            tried += 1
+            finding = _try(world, cluster, facts, trial, form, path)
+            if finding is not None:
+                seen.add(path)
+                findings.append(finding)
     return PropertyResult(NAME, world.subject.version, tried, tuple(findings))
 
 
-def _trials(world: World, facts: PolicyFacts) -> Sequence[int]:
-    applied = sorted(world.applied_to(facts.name))
-    return applied[:TRIALS_A_POLICY]
+def _trials(world: World, facts: PolicyFacts) -> list[Trial]:
+    """The creations that the policy applies to; the updates where there is none."""
+    trials = [world.trials[index] for index in sorted(world.applied_to(facts.name))]
+    sent = [trial for trial in trials if trial.request.object is not None]
+    return [trial for trial in sent if trial.request.operation == "CREATE"] or sent
+
+
+def _alone(world: World, facts: PolicyFacts) -> Cluster:
+    """The server with this policy only: what others make sure of does not count, they may come later."""
+    if facts.policy.mutating:
+        return world.with_policies([world.mutating[facts.name]])
+    entries = [entry for entry in world.cluster.validating_policies if entry.policy is facts.policy]
+    return world.with_policies((), entries)
 
 
 def _variants(
-    world: World, facts: PolicyFacts, trial: Trial
-) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
-    """(form, path, object) for each form of each place that is read."""
-    schema = world.cluster.schema(trial.request.kind)
+    world: World, facts: PolicyFacts, trials: list[Trial], alone: Cluster
+) -> Iterator[tuple[str, Path, Trial, Cluster]]:
+    """(form, path, trial, server) for each form of each place that is read."""
+    sent: set[str] = set()
     for path in sorted(analysis.object_reads(facts.effects)):
         if path in _REQUIRED:
             continue
-        for steps in places(trial.object, path):
-            for form, value in _forms(schema, path):
-                yield form, path, replaced(trial.object, steps, value)
-    for form, obj in container_variants(trial.object):
-        yield form, (), obj
+        for trial in _having(world, trials, path):
+            schema = world.cluster.schema(trial.request.kind)
+            for steps in places(trial.object, path):
+                for form, value in _forms(schema, path):
+                    obj = replaced(trial.object, steps, value)
+                    text = json.dumps(obj, sort_keys=True, default=str)
+                    if text not in sent:
+                        sent.add(text)
+                        yield form, path, trial.sending(obj), alone
+    for form, obj in container_variants(trials[0].object):
+        yield form, (), trials[0].sending(obj), alone
+    if any(path[0] == "namespaceObject" for path in facts.effects.reads):
+        objects = {key: stored for key, stored in alone.objects.items() if key != ("", "Namespace")}
+        policies = alone.mutating_policies, alone.validating_policies
+        cluster = replace(alone, objects=objects, open_namespaces=True).running(*policies)
+        for trial in trials[:TRIALS_A_PLACE]:
+            yield "a namespace without labels", (), trial, cluster
+
+
+def _having(world: World, trials: list[Trial], path: Path) -> Iterator[Trial]:
+    """Some objects in which a place exists; one where it is made when there is none."""
+    found = [trial for trial in trials if places(trial.object, path)]
+    if found:
+        yield from found[:TRIALS_A_PLACE]
+        return
+    schema = world.cluster.schema(trials[0].request.kind)
+    node = None if schema is None else _node(schema, path)
+    yield trials[0].sending(consistent(filled(trials[0].object, path, _made(node), schema)))
+
+
+def _made(node: Node | None) -> Any:
+    match node:
+        case ListOf():
+            return []
+        case MapOf() | Struct():
+            return {}
+        case Scalar(kind="bool"):
+            return True
+        case Scalar(kind="int32" | "int64" | "int-or-string"):
+            return 1
+        case _:
+            return "made"
 
 
 def _forms(schema: KindSchema | None, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
@@ -111,24 +160,37 @@ def _node(schema: KindSchema, path: tuple[str, ...]) -> Node | None:
     return node
 
 
-def _try(world: World, facts: PolicyFacts, trial: Trial, form: str, path: tuple[str, ...]) -> Finding | None:
+def _try(
+    world: World, cluster: Cluster, facts: PolicyFacts, trial: Trial, form: str, path: Path
+) -> Finding | None:
     """A finding when an expression of this policy fails on an object that the server itself accepts."""
-    text = _error(world, facts.name, trial)
-    if text is None or not admit(world.bare, trial.request).allowed:
+    text = _error(cluster, trial)
+    if text is None or not admit(world.lenient, trial.request).allowed:
         return None
-    smallest = shrink(trial.object, lambda obj: _error(world, facts.name, trial.sending(obj)) == text)
+
+    def fails(obj: dict[str, Any]) -> bool:
+        sent = trial.sending(obj)
+        return _error(cluster, sent) == text and admit(world.lenient, sent.request).allowed
+
+    smallest = shrink(trial.object, fails)
     where = f"`{'.'.join(path)}` {_WORDS[form]}" if path else f"the pod has {form}"
     diagnostic = make(
         "error",
         "verify-not-null-safe",
         f"`{world.subject.rule_of(facts.name)}` fails when {where}",
         world.subject.span_of(facts.name),
-        notes=[f"the API server would say: {text}"],
+        notes=[
+            f"the API server would say: {text}",
+            f"the smallest object that shows it:\n{as_yaml(smallest)}",
+        ],
         help=["guard the field with `has(…)` or `?.` before it is read"],
     )
     return Finding(diagnostic, facts.name, smallest)
 
 
-def _error(world: World, policy: str, trial: Trial) -> str | None:
-    outcome = admit(world.cluster, trial.request)
-    return next((text for name, text in errors_of(outcome) if name == policy), None)
+def _error(cluster: Cluster, trial: Trial) -> str | None:
+    """What the policy of a server says when it fails; a panic and an internal error count as well."""
+    outcome = admit(cluster, trial.request)
+    if outcome.code >= 500:
+        return outcome.message
+    return next((text for _, text in errors_of(outcome)), None)

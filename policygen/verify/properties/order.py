@@ -8,7 +8,7 @@ the permutations of larger groups that meet each other, up to a bound. Lists in 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, islice, permutations
 from typing import Any, Final
 
@@ -19,11 +19,13 @@ from policygen.admission.server import admit
 from policygen.diagnostics import Label, make
 from policygen.merge.diff import Change, diff
 from policygen.verify import analysis
+from policygen.verify.analysis import Effects, Path
+from policygen.verify.describe import as_yaml
 from policygen.verify.expect import show_changes
 from policygen.verify.facts import PolicyFacts
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.shrink import shrink
-from policygen.verify.world import Trial, World, example
+from policygen.verify.world import Attempt, Trial, World, example
 
 NAME = "order-independent"
 MAX_PERMUTATIONS: Final = 24
@@ -50,32 +52,56 @@ _UNORDERED: Final = frozenset(
 def check(world: World) -> PropertyResult:
     """One finding per pair, or per group whose pairs are all sound."""
     facts = [known for known in world.facts if known.policy.mutating and known.bound]
-    entries = {entry.policy.name: entry for entry in world.cluster.mutating_policies}
     meeting = [pair for pair in combinations(facts, 2) if _meet(*pair)]
     tried = 0
     findings: list[Finding] = []
     for left, right in meeting:
-        pair = (entries[left.name], entries[right.name])
-        for index in _trials(world, (left.name, right.name)):
+        pair = (world.mutating[left.name], world.mutating[right.name])
+        for attempt in world.attempts:
+            if not _is_relevant(attempt, left, right):
+                continue
             tried += 1
-            finding = _compare(world, world.trials[index], pair, (pair[1], pair[0]))
+            finding = _compare(world, attempt.trial, pair, (pair[1], pair[0]))
             if finding is not None:
                 findings.append(finding)
                 break
     if not findings:
         for group in _groups(meeting):
-            members = [entries[name] for name in group]
-            for index in _trials(world, group, at_least=3):
-                for order in islice(permutations(members), 1, MAX_PERMUTATIONS):
-                    tried += 1
-                    finding = _compare(world, world.trials[index], members, order)
-                    if finding is not None:
-                        findings.append(finding)
-                        break
-                if findings:
-                    break
-    skipped = "" if meeting else "no two policies meet in a field"
+            finding, orders = _permute(world, group)
+            tried += orders
+            findings += [finding] if finding is not None else []
+    skipped = "" if tried else "no object has two policies that meet in a field"
     return PropertyResult(NAME, world.subject.version, tried, tuple(findings), skipped=skipped)
+
+
+def _permute(world: World, group: Sequence[str]) -> tuple[Finding | None, int]:
+    """The first order of a group that gives another result, and how many were tried."""
+    members = [world.mutating[name] for name in group]
+    tried = 0
+    for attempt in world.attempts:
+        if len(attempt.applied & set(group)) < 3:
+            continue
+        for order in islice(permutations(members), 1, MAX_PERMUTATIONS):
+            tried += 1
+            finding = _compare(world, attempt.trial, members, order)
+            if finding is not None:
+                return finding, tried
+    return None, tried
+
+
+def _is_relevant(attempt: Attempt, left: PolicyFacts, right: PolicyFacts) -> bool:
+    """Whether both apply to an object, or one may once the other has run."""
+    here = [known for known in (left, right) if known.name in attempt.applied]
+    if len(here) != 1:
+        return len(here) == 2
+    other = right if here[0] is left else left
+    for verdict in attempt.outcome.verdicts:
+        if verdict.policy == other.name and verdict.mutating:
+            if verdict.kind == "skipped":
+                return any(_writes_into(here[0], known.effects) for known in other.of("condition"))
+            if verdict.detail.startswith("matchConstraints.objectSelector"):
+                return bool(analysis.meets(here[0].effects.writes, _selected(other)))
+    return False
 
 
 def _meet(left: PolicyFacts, right: PolicyFacts) -> bool:
@@ -83,8 +109,17 @@ def _meet(left: PolicyFacts, right: PolicyFacts) -> bool:
 
 
 def _reaches(writer: PolicyFacts, other: PolicyFacts) -> bool:
-    touched = analysis.object_reads(other.effects) | other.effects.writes
-    return bool(analysis.meets(writer.effects.writes, touched))
+    touched = other.effects.writes | _selected(other)
+    return _writes_into(writer, other.effects) or bool(analysis.meets(writer.effects.writes, touched))
+
+
+def _selected(facts: PolicyFacts) -> set[Path]:
+    """The labels that decide whether a policy matches."""
+    return {("metadata", "labels", each.key) for each in facts.policy.match.object_selector.requirements}
+
+
+def _writes_into(writer: PolicyFacts, effects: Effects) -> bool:
+    return bool(analysis.meets(writer.effects.writes, analysis.object_reads(effects)))
 
 
 def _groups(meeting: Sequence[tuple[PolicyFacts, PolicyFacts]]) -> list[tuple[str, ...]]:
@@ -97,13 +132,6 @@ def _groups(meeting: Sequence[tuple[PolicyFacts, PolicyFacts]]) -> list[tuple[st
             groups.remove(group)
         groups.append(joined)
     return [tuple(sorted(group)) for group in groups if len(group) > 2]
-
-
-def _trials(world: World, names: Sequence[str], *, at_least: int = 1) -> Iterator[int]:
-    """Trials to which enough of these policies apply; one may apply only once another has run."""
-    for index in range(len(world.trials)):
-        if sum(index in world.applied_to(name) for name in names) >= at_least:
-            yield index
 
 
 def _compare(
@@ -131,6 +159,7 @@ def _compare(
         related=related,
         notes=[
             f"on {trial.title}, {orders[0]} (-) or {orders[1]} (+):\n{refused or show_changes(changes)}",
+            f"the smallest object that shows it:\n{as_yaml(smallest)}",
             "the API server does not define an order of policies",
         ],
         help=["let only one of them write the field, or guard each so that both orders end alike"],

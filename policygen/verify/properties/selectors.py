@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
+from policygen.admission.activation import ExpressionError, Round, Subject
+from policygen.admission.policy import BINDING_KINDS
+from policygen.cel.ast import Expr, Ident, Select, walk
+from policygen.cel.budget import MATCH_CONDITION_BUDGET, Budget
 from policygen.cel.errors import EvalError
 from policygen.diagnostics import make
+from policygen.verify import analysis
 from policygen.verify.facts import Known, PolicyFacts
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.world import World
 
 NAME = "selectors can match"
 
+_INPUTS: Final = analysis.ROOTS | {"authorizer"}
+
 
 def check(world: World) -> PropertyResult:
     """One finding per selector or condition."""
     findings = [finding for located in world.subject.policies for finding in _selectors(world, located.value)]
+    findings += [finding for located in world.subject.manifests for finding in _binding(world, located.value)]
     findings += [finding for facts in world.facts for finding in _conditions(world, facts)]
     return PropertyResult(NAME, world.subject.version, len(world.facts), tuple(findings))
 
@@ -28,6 +36,18 @@ def _selectors(world: World, policy: dict[str, Any]) -> Iterator[Finding]:
         text = contradiction(constraints.get(key) or {})
         if text:
             yield _finding(world, name, ("spec", "matchConstraints", key), f"`{key}` can never match: {text}")
+
+
+def _binding(world: World, binding: dict[str, Any]) -> Iterator[Finding]:
+    if binding.get("kind") not in BINDING_KINDS:
+        return
+    spec = binding.get("spec") or {}
+    for key in ("namespaceSelector", "objectSelector"):
+        text = contradiction((spec.get("matchResources") or {}).get(key) or {})
+        if text:
+            name = binding["metadata"]["name"]
+            policy = str(spec.get("policyName"))
+            yield _finding(world, policy, (), f"`{key}` of binding `{name}` can never match: {text}")
 
 
 def contradiction(selector: dict[str, Any]) -> str:
@@ -69,15 +89,31 @@ def _conditions(world: World, facts: PolicyFacts) -> Iterator[Finding]:
 
 
 def _constant(facts: PolicyFacts, known: Known) -> bool | None:
-    """The value of a condition that reads nothing."""
-    compiled = next((item for item in facts.compiled.conditions if item.text == known.text), None)
-    if compiled is None or compiled.program is None or known.effects.reads or "authorizer" in known.text:
+    """The value of a condition that depends on nothing, also by way of variables."""
+    compiled = facts.compiled
+    condition = next((item for item in compiled.conditions if item.text == known.text), None)
+    if condition is None or condition.program is None or known.expr is None or _depends(facts, known.expr):
         return None
+    current = Round(Subject(None, None, {}), compiled.variables, Budget(MATCH_CONDITION_BUDGET))
     try:
-        value = compiled.program.evaluate({})
-    except EvalError:
+        return bool(current.evaluate(condition))
+    except (ExpressionError, EvalError):
         return False
-    return bool(value)
+
+
+def _depends(facts: PolicyFacts, expr: Expr) -> bool:
+    """Whether an expression has to do with the request at all."""
+    trees = {item.name: item.expr for item in facts.of("variable") if item.expr is not None}
+    pending, seen = [expr], set[str]()
+    while pending:
+        for node in walk(pending.pop()):
+            if isinstance(node, Ident) and node.name.removeprefix(".") in _INPUTS:
+                return True
+            if isinstance(node, Select) and isinstance(node.operand, Ident):
+                if node.operand.name == "variables" and node.field in trees and node.field not in seen:
+                    seen.add(node.field)
+                    pending.append(trees[node.field])
+    return False
 
 
 def _finding(world: World, policy: str, place: tuple[str | int, ...], text: str) -> Finding:

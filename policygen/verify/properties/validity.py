@@ -1,7 +1,8 @@
 """A request that the server accepts without the policies is not refused because of what they changed.
 
 A ValidatingAdmissionPolicy may refuse: that is what it is for. What may not happen is that a mutation makes
-an object invalid, trips an in-tree plugin, or fails itself.
+an object invalid, trips an in-tree plugin or a validating policy that would let the object through as it
+was sent, or fails itself, which `failurePolicy: Ignore` only hides.
 """
 
 from __future__ import annotations
@@ -11,62 +12,105 @@ from collections.abc import Iterator
 from policygen.admission.outcome import Outcome
 from policygen.admission.server import admit
 from policygen.diagnostics import make
+from policygen.verify.describe import as_yaml
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.shrink import shrink
-from policygen.verify.world import Trial, World
+from policygen.verify.world import Attempt, Trial, World
 
 NAME = "result still valid"
 
 
 def check(world: World) -> PropertyResult:
     """One finding per policy and reason."""
-    return PropertyResult(NAME, world.subject.version, len(world.trials), tuple(_findings(world)))
+    tried = [attempt for attempt in world.attempts if attempt.is_valid]
+    return PropertyResult(NAME, world.subject.version, len(tried), tuple(_findings(world, tried)))
 
 
-def _findings(world: World) -> Iterator[Finding]:
+def _findings(world: World, tried: list[Attempt]) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
-    for trial, outcome, plain in zip(world.trials, world.outcomes, world.plain, strict=True):
-        if outcome.allowed or not plain.allowed or is_meant(outcome):
+    for attempt in tried:
+        trial, outcome = attempt.trial, attempt.outcome
+        for policy, text in failures(outcome).items():
+            if (policy, "fails") not in seen:
+                seen.add((policy, "fails"))
+                yield _failure(world, trial, policy, text)
+        if not attempt.plain.allowed or not _is_broken(world, trial, outcome):
             continue
         policy = _culprit(world, trial, outcome)
         key = (policy, outcome.reason + outcome.message.partition(":")[0])
-        if key in seen:
-            continue
-        seen.add(key)
-        smallest = shrink(trial.object, lambda obj, trial=trial: _breaks(world, trial.sending(obj)))  # type: ignore[misc]
-        yield _finding(world, trial, outcome, policy, smallest)
+        if key not in seen:
+            seen.add(key)
+            yield _refusal(world, trial, outcome, policy)
 
 
-def is_meant(outcome: Outcome) -> bool:
-    """Whether a validating policy refused, or a mutating one by a failed match on purpose."""
-    return any(verdict.kind == "denied" for verdict in outcome.verdicts)
+def failures(outcome: Outcome) -> dict[str, str]:
+    """Policies that failed, with the first error of each."""
+    found: dict[str, str] = {}
+    for verdict in outcome.verdicts:
+        if verdict.kind == "failed":
+            found.setdefault(verdict.policy, verdict.errors[0] if verdict.errors else verdict.detail)
+    return found
+
+
+def _is_broken(world: World, trial: Trial, outcome: Outcome) -> bool:
+    """Whether a refusal is not one that a validating policy means, and no failure that is told already."""
+    if outcome.allowed or failures(outcome):
+        return False
+    if not any(verdict.kind == "denied" for verdict in outcome.verdicts):
+        return True
+    unchanged = world.with_policies((), world.cluster.validating_policies)
+    return admit(unchanged, trial.request).allowed
 
 
 def _breaks(world: World, trial: Trial) -> bool:
     outcome = admit(world.cluster, trial.request)
-    return not outcome.allowed and not is_meant(outcome) and admit(world.bare, trial.request).allowed
+    return _is_broken(world, trial, outcome) and admit(world.bare, trial.request).allowed
 
 
 def _culprit(world: World, trial: Trial, outcome: Outcome) -> str:
-    """The policy that alone shows it, else the first that failed or changed the object."""
-    involved = [verdict.policy for verdict in outcome.verdicts if verdict.kind in ("failed", "mutated")]
-    for entry in world.cluster.mutating_policies:
-        if entry.policy.name in involved:
-            if not admit(world.with_policies([entry]), trial.request).allowed:
-                return entry.policy.name
+    """The policy that alone shows it, else the first that changed the object."""
+    involved = [verdict.policy for verdict in outcome.verdicts if verdict.kind == "mutated"]
+    for name in involved:
+        alone = world.with_policies([world.mutating[name]], world.cluster.validating_policies)
+        if not admit(alone, trial.request).allowed:
+            return name
     return involved[0] if involved else ""
 
 
-def _finding(
-    world: World, trial: Trial, outcome: Outcome, policy: str, smallest: dict[str, object]
-) -> Finding:
-    rule = world.subject.rule_of(policy) if policy else "the bundle"
+def _failure(world: World, trial: Trial, policy: str, text: str) -> Finding:
+    def fails(obj: dict[str, object]) -> bool:
+        sent = trial.sending(obj)
+        if failures(admit(world.cluster, sent.request)).get(policy) != text:
+            return False
+        return admit(world.lenient, sent.request).allowed
+
+    smallest = shrink(trial.object, fails)
+    diagnostic = make(
+        "error",
+        "verify-policy-fails",
+        f"`{world.subject.rule_of(policy)}` fails on {trial.title}",
+        world.subject.span_of(policy),
+        notes=[
+            f"the API server would say: {text}",
+            f"the smallest object that shows it:\n{as_yaml(smallest)}",
+        ],
+        help=["make the expression hold for such objects too, or leave them out with a match condition"],
+    )
+    return Finding(diagnostic, policy, smallest)
+
+
+def _refusal(world: World, trial: Trial, outcome: Outcome, policy: str) -> Finding:
+    rule = f"`{world.subject.rule_of(policy)}`" if policy else "the bundle"
+    smallest = shrink(trial.object, lambda obj: _breaks(world, trial.sending(obj)))
     diagnostic = make(
         "error",
         "verify-invalid-result",
-        f"`{rule}` makes the server refuse {trial.title}, which it accepts without the policies",
+        f"{rule} makes the server refuse {trial.title}, which it accepts without the policies",
         world.subject.span_of(policy),
-        notes=[f"the API server would say: {outcome.message}"],
+        notes=[
+            f"the API server would say: {outcome.message}",
+            f"the smallest object that shows it:\n{as_yaml(smallest)}",
+        ],
         help=["let the rule leave out such objects, or change what else must change with it"],
     )
     return Finding(diagnostic, policy, smallest)
