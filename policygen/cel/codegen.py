@@ -10,7 +10,7 @@ and loops are statements; everything else is one nested expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any, Final
@@ -227,30 +227,60 @@ class Writer:
         return made
 
     def _list(self, step: MakeList) -> str:
-        if step.optional:
-            raise UnsupportedError
         self.charge(LIST_COST)
-        return f"[{', '.join(self.value(element) for element in step.elements)}]"
+        if not step.optional:
+            return f"[{', '.join(self.value(element) for element in step.elements)}]"
+        made = self.name()
+        self.line(f"{made} = []")
+        for index, element in enumerate(step.elements):
+            if index in step.optional:
+                found = self.optional(element)
+                self.line(f"if {found} is not ABSENT: {made}.append({found})")
+            else:
+                self.line(f"{made}.append({self.value(element)})")
+        return made
 
     def _map(self, step: MakeMap) -> str:
-        keys = [key.value for key, _, _ in step.entries if isinstance(key, Const) and type(key.value) is str]
-        if len(keys) != len(step.entries) or any(optional for _, _, optional in step.entries):
-            raise UnsupportedError
         self.charge(MAP_COST)
-        parts = [
-            f"{self.literal(key)}: {self.value(entry[1])}"
-            for key, entry in zip(keys, step.entries, strict=True)
-        ]
-        return f"{{{', '.join(parts)}}}"
+        keys = [key.value for key, _, _ in step.entries if isinstance(key, Const) and type(key.value) is str]
+        if len(keys) == len(step.entries):
+            return self._entries([(key, *entry[1:]) for key, entry in zip(keys, step.entries, strict=True)])
+        made = self.name()
+        self.line(f"{made} = {{}}")
+        for key_step, value_step, optional in step.entries:
+            if optional:
+                raise UnsupportedError
+            key = self.saved(self.value(key_step))
+            self.line(f"if type({key}) is not str: give_up()")
+            self.line(f"{made}[{key}] = {self.value(value_step)}")
+        return made
+
+    def _entries(self, entries: Sequence[tuple[str, Step, bool]]) -> str:
+        """A dict with keys that are known now."""
+        if not any(optional for _, _, optional in entries):
+            return (
+                f"{{{', '.join(f'{self.literal(key)}: {self.value(value)}' for key, value, _ in entries)}}}"
+            )
+        made = self.name()
+        self.line(f"{made} = {{}}")
+        for key, value, optional in entries:
+            shown = self.literal(key)
+            if optional:
+                found = self.optional(value)
+                self.line(f"if {found} is ABSENT: {made}.pop({shown}, None)")
+                self.line(f"else: {made}[{shown}] = {found}")
+            else:
+                self.line(f"{made}[{shown}] = {self.value(value)}")
+        return made
 
     def _struct(self, step: MakeStruct) -> str:
-        if step.type_name in WELL_KNOWN or any(optional for _, _, optional in step.fields):
+        if step.type_name in WELL_KNOWN:
             raise UnsupportedError
         self.charge(STRUCT_COST)
-        fields = ", ".join(f"{self.literal(name)}: {self.value(value)}" for name, value, _ in step.fields)
+        fields = self._entries(step.fields)
         if step.type_name == "JSONPatch":
-            return f"JSONPatchValue({{{fields}}})"
-        return f"ObjectValue({self.literal(step.type_name)}, {{{fields}}})"
+            return f"JSONPatchValue({fields})"
+        return f"ObjectValue({self.literal(step.type_name)}, {fields})"
 
     # --- attributes -----------------------------------------------------------------------------------
 

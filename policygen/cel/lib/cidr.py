@@ -190,6 +190,7 @@ FUNCTIONS: Final = (
                 estimate=_estimate_ip,
             ),
         ),
+        cost=_ip_cost,
     ),
     FunctionDecl(
         "containsCIDR",
@@ -218,6 +219,7 @@ FUNCTIONS: Final = (
                 estimate=_estimate_cidr,
             ),
         ),
+        cost=_cidr_cost,
     ),
     FunctionDecl(
         "ip",
