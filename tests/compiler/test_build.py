@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from time import process_time
 
 import jsonschema
 import pytest
 import yaml
 
+from policygen.bench.build import many_rules
 from policygen.cli.main import run
-from policygen.compiler.output import HEADER
+from policygen.compiler import compile_text
+from policygen.compiler.output import HEADER, render_files
 
 ROOT = Path(__file__).parent.parent.parent
 SPEC = """\
@@ -229,3 +232,18 @@ def test_every_key_of_the_schema_is_described(capsys):
     ]
 
     assert silent == []
+
+
+def test_the_work_grows_with_the_rules_and_not_faster():
+    """Two hundred rules in four seconds; measured in processor time, as others may use the machine."""
+
+    def work(count: int) -> float:
+        text = many_rules(count)
+        start = process_time()
+        render_files(compile_text(text))
+        return process_time() - start
+
+    work(1)
+    small, large = work(50), work(200)
+    assert large < 4.0
+    assert large < 8 * small
