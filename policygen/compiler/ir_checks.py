@@ -24,6 +24,13 @@ def _check_workload(rule: Rule, nodes: Sequence[ir.Node], workload: Workload, fo
     """A custom kind may declare only some fields of a pod."""
     if workload.fields is None or workload.container_fields is None:
         return
+    found.warning(
+        "runtime-patches-only",
+        f"rule `{rule.name}` changes a {workload.kind} only where it has runtime patches of its own",
+        rule.match.span,
+        notes=["its other pods come from a runtime, which this rule does not see"],
+        help=["match pods as well, so that every pod is covered"],
+    )
     wanted = [(field, "resources", uses.span) for uses in rule.match.uses for field in ("containers",)]
     if wanted or rule.match.images:
         span = wanted[0][2] if wanted else rule.match.images[0].span

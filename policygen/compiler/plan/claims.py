@@ -71,19 +71,23 @@ def plan_shared(node: ir.SharedClaim, target: Target, variables: Variables, limi
 def plan_moved(node: ir.MovedLimit, target: Target, variables: Variables, limit: str) -> Draft:
     """Limits become claims, in one patch: each container gets an entry, as it had devices, of its own.
 
-    A limit with no claim for its value stays and is then rejected: devices must not be counted twice.
+    A limit with no claim for its value stays and is then rejected: devices must not be counted twice. A limit
+    that comes back (server-side apply writes it anew) is moved again, to the claim of its present value.
     """
     origins = (node.origin,)
     entries, claims = target.items(_ENTRIES), target.items(_CLAIMS, "container")
     count = _count(node, target)
     claim, template = _claim(node, target, variables, origins)
     name = f"{claim[:-1]}-' + container.name" if claim.endswith("'") else f"{claim} + '-' + container.name"
+    ours = bracket("[", [f"{string(one + '-')} + container.name" for one in _names(node)], "]")
+    of_template = "entry.?resourceClaimTemplateName.orValue('')"
+    foreign = all_of([f"entry.name == {name}", f"{of_template} != {template}"])
     movable = all_of(
         [
             limit,
             f"{count} in {strings(str(value) for value, _, _ in node.claims)}",
             f"size({name}) <= {_LABEL_LIMIT}",
-            f"!{call(entries, 'exists', ('entry',), f'entry.name == {name}')}",
+            f"!{call(entries, 'exists', ('entry',), foreign)}",
         ]
     )
     everyone = Containers(None, (), node.init)
@@ -96,13 +100,16 @@ def plan_moved(node: ir.MovedLimit, target: Target, variables: Variables, limit:
         some, only = f"{moved}.size() > 0", f"{moved}.exists(moved, moved.name == container.name)"
     selected = by_path(everyone, target, variables, origins, only=only, name="movedContainersByPath")
     entry = bracket("{", [f"'name': dyn({name})", f"'resourceClaimTemplateName': dyn({template})"], "}")
+    stale = call(moved, "exists", ("container",), f"entry.name in {ours}")
+    kept = call(entries, "filter", ("entry",), f"!{stale}")
     fresh = call(moved, "map", ("container",), entry)
-    ops = pod_ops(target, [Op("add", _ENTRIES, joined([entries, fresh], "+"), some)])
+    ops = pod_ops(target, [Op("add", _ENTRIES, joined([kept, fresh], "+"), some)])
     requested = f"{optional('container', ('resources', 'requests', node.resource))}.hasValue()"
+    reference = f"[{{'name': {name}}}]"
     inner = [
         Op("remove", ("resources", "limits", node.resource)),
         Op("remove", ("resources", "requests", node.resource), None, requested),
-        Op("add", _CLAIMS, joined([claims, f"[{{'name': {name}}}]"], "+")),
+        Op("add", _CLAIMS, joined([f"{claims}.filter(claim, !(claim.name in {ours}))", reference], "+")),
     ]
     expression = concatenated([*ops, *container_ops(selected, inner)])
     check = _unmoved(node, target, count, limit)
@@ -129,6 +136,11 @@ def _claim(
         return f"{names}[{count}]", f"{names}[{count}]"
     templates = _map((value, template) for value, _, template in node.claims)
     return f"{names}[{count}]", f"{variables.add('templateByCount', templates, origins)}[{count}]"
+
+
+def _names(node: ir.MovedLimit) -> list[str]:
+    """The names of the claims, each once."""
+    return list(dict.fromkeys(name for _, name, _ in node.claims))
 
 
 def _map(values: Iterable[tuple[int, str]]) -> str:

@@ -207,6 +207,8 @@ def combined(rules):
         "a pod with its own shared memory gets no volume",
         "claim of the container",
         "each container gets a claim of its own",
+        "limit that came back",
+        "limit whose claim has a name that the user took",
         "env is for containers that use the device",
         "several node selectors",
         "shared memory mount",
