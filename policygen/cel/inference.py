@@ -66,7 +66,9 @@ class Substitution:
         params = tuple(self.apply(inner, to_dyn=to_dyn) for inner in checked.params)
         if kind == "type":
             return type_of(params[0])
-        return checked if params == checked.params else Type(kind, checked.name, params)
+        if all(made is before for made, before in zip(params, checked.params, strict=True)):
+            return checked
+        return Type(kind, checked.name, params)
 
     def unify(self, left: Type, right: Type) -> bool:
         """Whether the first is assignable to the second."""

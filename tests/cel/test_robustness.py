@@ -21,8 +21,6 @@ HOSTILE_TEXTS = {
     "maps": "{" * 100_000,
     "calls": "f(" * 50_000,
     "quotes": '"' * 100_000,
-    "signs": "-" * 99_999 + "1",
-    "nots": "!" * 99_000 + "true",
     "conditions": "true ? 1 : " * 9_000 + "1",
     "a megabyte": "a" * 1_000_000,
     "nul": "\x00",
@@ -72,6 +70,11 @@ def test_too_long_a_text_is_refused():
 
 def test_long_chains_are_no_problem():
     assert compile_program("1" + "+1" * 3_000, ENV).evaluate({}) == 3_001
+
+
+def test_many_signs_are_one_or_none():
+    assert compile_program("-" * 99_999 + "1", ENV).evaluate({}) == -1
+    assert compile_program("!" * 99_000 + "true", ENV).evaluate({}) is True
 
 
 def test_many_faults_are_cut_off():
@@ -176,11 +179,12 @@ EXPRESSIONS = [
 def test_hostile_data_gives_a_value_or_an_error_of_cel(expression):
     env = ENV.declare({"x": ENV.variables["object"]})
     program = compile_program(expression, env)
+    program.specialize()
     outcomes = []
     for value in (*hostile_data().values(), hostile_data()):
-        for _ in range(2):
+        for evaluate in (program.evaluate_exactly, program.evaluate_with_cost):
             try:
-                found = program.evaluate({"x": value, "oldObject": None}, limit=1_000_000)
+                found, _ = evaluate({"x": value, "oldObject": None}, limit=1_000_000)
                 to_json(found)
             except EvalError as error:
                 found = error.message
