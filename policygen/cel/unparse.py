@@ -92,10 +92,11 @@ class _Writer:
                 written = f"{self.text(condition, 2)} ? {self.text(truthy, 2)} : {self.text(falsy)}"
                 return written, _CONDITIONAL
             case "!_" | "-_" as function:
-                # `-(1)` is a negation while `-1` is a number, so brackets stay around numbers
-                operand = args[0]
-                least = _PRIMARY + 1 if _is_number(operand) and function == "-_" else _MEMBER
-                return f"{function[0]}{self.text(operand, least)}", _UNARY
+                operand = self.text(args[0], _MEMBER)
+                # a minus before a number belongs to the number, so brackets keep them apart
+                if function == "-_" and operand[0] in "0123456789.":
+                    operand = f"({operand})"
+                return f"{function[0]}{operand}", _UNARY
             case "_[_]":
                 return f"{self.text(args[0], _MEMBER)}[{self.text(args[1])}]", _MEMBER
             case "_[?_]":
@@ -149,10 +150,6 @@ class _Writer:
 
 def _signed(value: float) -> bool:
     return type(value) is not bool and str(value).startswith("-")
-
-
-def _is_number(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and type(expr.value) in (int, float)
 
 
 def literal(value: object) -> str:
