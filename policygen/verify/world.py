@@ -99,7 +99,7 @@ class World:
 
     @cached_property
     def lenient(self) -> Cluster:
-        """The server without any policy that counts nothing: a rule may turn what no quota has into a claim."""
+        """The server without policies and quotas: a rule may turn what no quota has into a claim."""
         return replace(self.bare, plugins=self.plugins - {"ResourceQuota"})
 
     def with_policies(

@@ -70,3 +70,18 @@ def test_kustomize_accepts_the_bundle(example):
     )
 
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])
+def test_every_mutation_and_selector_leads_back_to_the_spec(example):
+    bundle = compile_spec([example / "policy.yaml"])
+    lists = {"MutatingAdmissionPolicy": "mutations", "ValidatingAdmissionPolicy": "validations"}
+
+    for item in bundle.manifests:
+        assert item.span.source.name.endswith("policy.yaml")
+        key = lists.get(item.kind, "selectors")
+        for index in range(len(item.object.get("spec", {}).get(key, []))):
+            trace = bundle.trace(item.kind, item.name, ("spec", key, index))
+            assert trace is not None
+            assert trace.path == ("spec", key, index)
+            assert trace.span.end > trace.span.start
