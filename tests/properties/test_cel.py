@@ -18,7 +18,7 @@ from policygen.cel.values import Optional, Uint, equal, type_name
 from policygen.conformance.ops.cel import encode
 
 ENV = admission_env("1.36", has_params=True, patch_types=True, stored=True)
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(max_examples=80, deadline=None)
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=8),
