@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from policygen.admission.cluster import Cluster
 from policygen.admission.outcome import Outcome
 from policygen.admission.request import AdmissionRequest
@@ -91,7 +89,7 @@ def compile_rules(*rules: Object, version: str = "1.36", **more: Any) -> Bundle:
         "spec": spec,
     }
     found = Diagnostics()
-    return compile_model(load_text(yaml.safe_dump(document, sort_keys=False), "spec.yaml", found), found)
+    return compile_model(load_text(json.dumps(document, indent=1), "spec.yaml", found), found)
 
 
 def policies(bundle: Bundle) -> list[Object]:

@@ -137,26 +137,6 @@ def test_a_second_admission_changes_nothing(kind):
     assert twice.object == once.object
 
 
-@pytest.mark.parametrize("name", sorted(RULES))
-@pytest.mark.parametrize("choice", ["keep", "replace"])
-def test_a_policy_reinvoked_for_its_own_change_changes_nothing(name, choice):
-    entry = next(entry for entry in FIELDS if entry["field"] == name)
-    objects = policies(compile_rules(entry["rule"] | {"onConflict": choice}))
-    again = [copy.deepcopy(item) for item in objects]
-    for item in again:
-        if item["kind"] == "MutatingAdmissionPolicy":
-            item["spec"]["reinvocationPolicy"] = "IfNeeded"
-    never = [copy.deepcopy(item) for item in objects]
-    for item in never:
-        if item["kind"] == "MutatingAdmissionPolicy":
-            item["spec"]["reinvocationPolicy"] = "Never"
-
-    for value in entry["states"].values():
-        made = pod(**entry.get("given", {}))
-        put(made, entry["path"], value)
-        assert create(cluster(again), made).object == create(cluster(never), made).object
-
-
 # --- order-independent -------------------------------------------------------------------------------------
 
 

@@ -333,8 +333,8 @@ def test_every_part_leads_back_to_the_spec():
         assert trace is not None, (part, index)
         texts[part, index] = trace.span.source.text[trace.span.start : trace.span.end]
 
-    assert texts["mutations", 0] == "gpu"
-    assert texts["mutations", 1] == "INFO"
+    assert texts["mutations", 0] == '"gpu"'
+    assert texts["mutations", 1] == '"INFO"'
 
 
 # --- what cannot be done -----------------------------------------------------------------------------------
