@@ -106,9 +106,18 @@ class World:
         self, mutating: Sequence[BoundPolicy], validating: Sequence[BoundPolicy] = ()
     ) -> Cluster:
         """The server with just these policies, in this order."""
+        return self._running(self.bare, mutating, validating)
+
+    def alone(self, mutating: Sequence[BoundPolicy], validating: Sequence[BoundPolicy] = ()) -> Cluster:
+        """The same without quotas, which count what the other policies would have changed."""
+        return self._running(self.lenient, mutating, validating)
+
+    def _running(
+        self, server: Cluster, mutating: Sequence[BoundPolicy], validating: Sequence[BoundPolicy]
+    ) -> Cluster:
         bound = (*mutating, *validating)
         compiled = [self._compiled[entry.policy.mutating, entry.policy.name] for entry in bound]
-        return self.bare.running(tuple(mutating), tuple(validating), compiled)
+        return server.running(tuple(mutating), tuple(validating), compiled)
 
     @cached_property
     def _compiled(self) -> dict[tuple[bool, str], CompiledPolicy]:

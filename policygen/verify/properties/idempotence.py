@@ -79,13 +79,13 @@ def _twice(repeated: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Chan
 
 def _shows(world: World, policy: str, trial: Trial, how: str) -> bool:
     """Whether a policy alone is not idempotent on an object."""
-    once = world.with_policies([world.mutating[policy]])
+    once = world.alone([world.mutating[policy]])
     outcome = admit(once, trial.request)
     if not outcome.allowed:
         return False
     if how == AGAIN:
         return any(_again(once, world.lenient, trial, outcome))
-    return any(_twice(world.with_policies([world.reinvoking[policy]]), trial, outcome))
+    return any(_twice(world.alone([world.reinvoking[policy]]), trial, outcome))
 
 
 def _culprit(world: World, trial: Trial, outcome: Outcome, how: str) -> str:

@@ -68,9 +68,9 @@ def _trials(world: World, facts: PolicyFacts) -> list[Trial]:
 def _alone(world: World, facts: PolicyFacts) -> Cluster:
     """The server with this policy only: what others make sure of does not count, they may come later."""
     if facts.policy.mutating:
-        return world.with_policies([world.mutating[facts.name]])
+        return world.alone([world.mutating[facts.name]])
     entries = [entry for entry in world.cluster.validating_policies if entry.policy is facts.policy]
-    return world.with_policies((), entries)
+    return world.alone((), entries)
 
 
 def _variants(

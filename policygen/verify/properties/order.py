@@ -137,7 +137,7 @@ def _groups(meeting: Sequence[tuple[PolicyFacts, PolicyFacts]]) -> list[tuple[st
 def _compare(
     world: World, trial: Trial, first: Sequence[BoundPolicy], second: Sequence[BoundPolicy]
 ) -> Finding | None:
-    one, two = world.with_policies(first), world.with_policies(second)
+    one, two = world.alone(first), world.alone(second)
     changes, refused = _difference(one, two, trial)
     if not changes and not refused:
         return None
@@ -176,9 +176,8 @@ def _difference(one: Cluster, two: Cluster, trial: Trial) -> tuple[list[Change],
     left, right = admit(one, trial.request), admit(two, trial.request)
     if left.allowed != right.allowed:
         return [], f"- {_verdict(left)}\n+ {_verdict(right)}"
-    if left.object is None or right.object is None:
-        return [], ""
-    return diff(normal(example(left.object)), normal(example(right.object))), ""
+    one_object, two_object = left.object or left.seen or {}, right.object or right.seen or {}
+    return diff(normal(example(one_object)), normal(example(two_object))), ""
 
 
 def _verdict(outcome: Outcome) -> str:
