@@ -301,3 +301,60 @@ def test_usage() -> None:
     assert run(["run", "-p", "policy.yaml"]) == 3
     assert run(["run", "-f", "x.yaml", "--plugin", "Nope"]) == 3
     assert run(["run", "-f", "absent.yaml"]) == 2
+
+
+SPEC = """
+apiVersion: policygen.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: users}
+spec:
+  kubernetes: "1.36"
+  rules:
+    - name: own-users
+      match: {labels: {keep: "yes"}}
+      inject: {userNamespace: true}
+"""
+WANTED = POD.replace("{name: NAME}", '{name: a, labels: {keep: "yes"}}')
+
+
+@pytest.mark.parametrize("given", ["policies/users/spec.yaml", "policies/users", "policies", "."])
+def test_specs_are_compiled(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("policy.yaml").unlink()
+    folder = Path("policies/users")
+    folder.mkdir(parents=True)
+    (folder / "spec.yaml").write_text(SPEC)
+    (folder / "suite.yaml").write_text("apiVersion: policygen.dev/v1alpha1\nkind: PolicySuite\n")
+    (folder / "kustomization.yaml").write_text("resources: [x.yaml]\n")
+    assert run(["build", str(folder)]) == 0
+    Path("pod.yaml").write_text(WANTED)
+    capsys.readouterr()
+
+    assert run(["run", "-p", given, "-f", "pod.yaml", "-o", "diff"]) == 0
+
+    shown = capsys.readouterr()
+    assert "+ spec.hostUsers: false" in shown.out
+    assert shown.err == ""
+
+
+def test_manifests_beside_a_spec_count_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("spec.yaml").write_text(SPEC)
+    Path("pod.yaml").write_text(WANTED.replace("name: c,", "name: keep,"))
+    assert run(["run", "-p", ".", "-f", "pod.yaml", "--explain", "-o", "diff"]) == 0
+    shown = capsys.readouterr().out
+    assert "users.own-users" in shown
+    assert "policy users:" in shown or "users: " in shown
+
+
+@pytest.mark.parametrize("given", ["pod.yaml", "empty", "suite.yaml"])
+def test_policies_without_a_policy_are_an_error(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pod.yaml").write_text(WANTED)
+    Path("suite.yaml").write_text("apiVersion: policygen.dev/v1alpha1\nkind: PolicySuite\n")
+    Path("empty").mkdir()
+    assert run(["run", "-p", given, "-f", "pod.yaml"]) == 2
+    assert "error[no-policies]" in capsys.readouterr().err
+
+
+def test_a_run_without_policies_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pod.yaml").write_text(WANTED)
+    assert run(["run", "-f", "pod.yaml"]) == 0
+    assert "warning[no-policies]" in capsys.readouterr().err

@@ -68,7 +68,14 @@ class Tally:
 
 
 @click.command("run")
-@click.option("-p", "--policies", multiple=True, type=_PATH, metavar="PATH", help="Policies and bindings.")
+@click.option(
+    "-p",
+    "--policies",
+    multiple=True,
+    type=_PATH,
+    metavar="PATH",
+    help="Specs, or policies and bindings.",
+)
 @click.option(
     "-f", "--filename", "files", multiple=True, type=_PATH, metavar="PATH", help="Objects; `-` for stdin."
 )
@@ -97,7 +104,7 @@ class Tally:
     metavar="CHECK",
     help="What `authorizer` allows, as `user|verb|group|resource|subresource|namespace|name`; else all.",
 )
-@click.option("--kubernetes", default="1.36", show_default=True, metavar="VERSION")
+@click.option("--kubernetes", metavar="VERSION", help="As the specs say by default, else 1.36.")
 @click.option(
     "--plugin", "plugins", multiple=True, metavar="NAME", help="An in-tree plugin that is off by default."
 )
@@ -119,7 +126,7 @@ def command(
     user: str,
     groups: tuple[str, ...],
     allow: tuple[str, ...],
-    kubernetes: str,
+    kubernetes: str | None,
     plugins: tuple[str, ...],
     policies_only: bool,
     output: str,
@@ -138,7 +145,8 @@ def command(
 
     found = Diagnostics()
     cluster = _cluster(
-        (*policies, *params, *namespaces, *stored),
+        policies,
+        (*params, *namespaces, *stored),
         found,
         version=kubernetes,
         allow=allow,
@@ -148,6 +156,8 @@ def command(
     )
     found.raise_if_errors()
     check_policies(cluster, found)
+    if not (cluster.mutating_policies or cluster.validating_policies):
+        found.warning("no-policies", "there are no policies: only the server itself judges the objects")
     report(found.sorted())
     given_groups = groups or (("system:masters",) if user == "admin" else ())
     who = UserInfo(user, (*given_groups, "system:authenticated"))
@@ -156,10 +166,11 @@ def command(
 
 
 def _cluster(
-    paths: Paths,
+    policies: Paths,
+    others: Paths,
     found: Diagnostics,
     *,
-    version: str,
+    version: str | None,
     allow: tuple[str, ...],
     plugins: tuple[str, ...],
     policies_only: bool,
@@ -169,13 +180,16 @@ def _cluster(
     from policygen.admission.cluster import DEFAULT_PLUGINS, Cluster
     from policygen.admission.intake import check_stored, standard_namespaces
     from policygen.admission.server import PLUGINS
+    from policygen.cli.policies import load
     from policygen.kube import reader, versions
 
     for name in plugins:
         if name not in PLUGINS:
             raise click.UsageError(f"--plugin {name}: choose from {', '.join(sorted(PLUGINS))}")
-    version = versions.parse(version)
-    given = [document.value for document in reader.read_paths(paths, found)]
+    version = versions.parse(version) if version else None
+    loaded = load(policies, found, version=version)
+    version = version or _version_of(loaded.versions, found)
+    given = loaded.objects + [document.value for document in reader.read_paths(others, found)]
     check_stored(given, version, found)
     found.raise_if_errors()
     return Cluster.from_objects(
@@ -186,6 +200,20 @@ def _cluster(
         open_namespaces=not has_namespaces,
         validate_objects=not policies_only,
     )
+
+
+def _version_of(named: set[str], found: Diagnostics) -> str:
+    """The version that the specs are for."""
+    from policygen.kube.catalog import RECORDED
+
+    if len(named) > 1:
+        listed = ", ".join(sorted(named))
+        found.error(
+            "spec-versions",
+            f"the specs are for different Kubernetes versions: {listed}",
+            help=("run them one by one, or choose one version with `--kubernetes`",),
+        )
+    return min(named, default=RECORDED)
 
 
 def _run(files: Paths, cluster: Cluster, settings: Settings, jobs: int) -> int:
