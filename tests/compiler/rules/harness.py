@@ -68,19 +68,15 @@ STORED: list[Object] = [
 
 def compile_rules(*rules: Object, version: str = "1.36", **more: Any) -> Bundle:
     """The bundle of some rules; each gets a name and by default matches a tenant's pods that use GPUs."""
-    named = [
-        {
-            "name": f"rule-{index}",
-            "match": {
-                "namespaces": {"tenants": ["team-a"]},
-                "workloads": ["Pod"],
-                "uses": {"resource": "nvidia.com/gpu"},
-            }
-            | rule.get("match", {}),
-        }
-        | {key: value for key, value in rule.items() if key != "match"}
-        for index, rule in enumerate(rules, start=1)
-    ]
+    named = []
+    for index, rule in enumerate(rules, start=1):
+        match = {
+            "namespaces": {"tenants": ["team-a"]},
+            "workloads": ["Pod"],
+            "uses": {"resource": "nvidia.com/gpu"},
+        } | rule.get("match", {})
+        said = {key: value for key, value in match.items() if value is not None}
+        named.append({"name": f"rule-{index}"} | rule | {"match": said})
     spec = {"kubernetes": version, **SPEC, **more, "rules": named}
     document = {
         "apiVersion": "policygen.dev/v1alpha1",

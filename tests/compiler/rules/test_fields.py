@@ -18,14 +18,15 @@ from compiler.rules.harness import (
 )
 
 FIELDS = yaml.safe_load((Path(__file__).parent / "fields.yaml").read_text(encoding="utf-8"))
-KINDS = ("Pod", "Deployment", "JobSet")
 CHOICES = ("keep", "replace", "reject")
+KINDS = {"Pod": CHOICES, "Deployment": ("keep",), "JobSet": CHOICES}
 
 CASES = [
     pytest.param(entry, kind, choice, id=f"{entry['field']}-{kind}-{choice}")
     for entry in FIELDS
     for kind in KINDS
-    for choice in entry.get("only", CHOICES)
+    for choice in KINDS[kind]
+    if choice in entry.get("only", CHOICES)
 ]
 
 

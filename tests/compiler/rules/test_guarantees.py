@@ -74,7 +74,7 @@ def test_every_object_is_valid(version, rollout):
 
 @pytest.mark.parametrize(
     ("version", "workloads"),
-    [("1.34", BUILT_IN + CUSTOM), ("1.35", ["Pod"]), ("1.36", SHAPES), ("1.37", ["Pod"])],
+    [("1.34", BUILT_IN + CUSTOM), ("1.35", ["Pod"]), ("1.36", ["Pod"]), ("1.37", ["Pod"])],
 )
 @pytest.mark.parametrize(
     ("choice", "rollout"), [("reject", "enforce"), ("replace", "enforce"), ("reject", "observe")]

@@ -187,7 +187,7 @@ def test_only_the_templates_that_match_are_changed():
 def test_patches_of_a_train_job_are_changed_where_they_are():
     if not CRDS.is_dir():
         pytest.skip("the real definitions of custom kinds are not at hand (../shared/crds)")
-    rule = POOL | {"match": {"workloads": ["TrainJob"], "uses": []}}
+    rule = POOL | {"match": {"workloads": ["TrainJob"], "uses": None}}
     spec = {"containers": [{"name": "node"}], "tolerations": [{"key": "a", "operator": "Exists"}]}
     job = {"name": "node", "template": {"spec": {"template": {"spec": spec}}}}
     made = {
@@ -344,7 +344,7 @@ def test_every_part_leads_back_to_the_spec():
     ("rules", "code"),
     [
         (
-            [{"place": {"priority": "high"}, "match": {"workloads": ["TrainJob"], "uses": []}}],
+            [{"place": {"priority": "high"}, "match": {"workloads": ["TrainJob"], "uses": None}}],
             "unsupported-on-workload",
         ),
         ([{"place": {"tolerate": ["a"]}, "match": {"workloads": ["TrainJob"]}}], "unsupported-on-workload"),
