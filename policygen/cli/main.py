@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "schema": "Print the JSON Schema of the spec language.",
     "verify": "Prove that policies do what was meant.",
     "run": "Show what the API server does with objects under policies.",
+    "explain": "Say in plain words what will happen to an object, and why.",
+    "diff": "Compare the effects of two specs, bundles or git revisions.",
     "devices": "Match selectors with devices, allocate claims, generate inventories.",
     "eval": "Evaluate a CEL expression as the API server does.",
     "conformance": "Compare with recorded answers of the API server.",

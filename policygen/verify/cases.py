@@ -18,6 +18,7 @@ from policygen.kube import names
 from policygen.verify import expect, golden
 from policygen.verify.expect import Answer
 from policygen.verify.report import CaseResult, Finding
+from policygen.verify.sources import Located
 from policygen.verify.subject import Subject
 from policygen.verify.suite import Case, Suite
 from policygen.verify.world import serving
@@ -83,8 +84,7 @@ def run(where: Setting, *, update: bool = False) -> Iterator[CaseResult]:
 
 def _failures(where: Setting, case: Case, *, update: bool) -> Iterator[Diagnostic]:
     cluster, bare = where.cluster, where.bare
-    if case.cluster:
-        cluster, bare = _with(cluster, case), _with(bare, case)
+    cluster, bare = storing(cluster, case.cluster), storing(bare, case.cluster)
     sent = request(case)
     outcome = admit(cluster, sent, explain=True)
     without = admit(bare, sent)
@@ -97,18 +97,23 @@ def _failures(where: Setting, case: Case, *, update: bool) -> Iterator[Diagnosti
         yield from _devices(where, case, outcome)
 
 
-def _with(cluster: Cluster, case: Case) -> Cluster:
-    from dataclasses import replace
-
-    objects: dict[tuple[str, str], dict[tuple[str, str], Any]] = {
-        key: dict(stored) for key, stored in cluster.objects.items()
-    }
-    for item in case.cluster:
-        group, _ = names.parse_api_version(str(item.value["apiVersion"]))
-        metadata = item.value.get("metadata") or {}
-        key = (str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
-        objects.setdefault((group, str(item.value["kind"])), {})[key] = item.value
-    return replace(cluster, objects=objects)
+def storing(cluster: Cluster, more: Sequence[Located]) -> Cluster:
+    """The same server with more objects stored, for one case alone; policies are not compiled again."""
+    if not more:
+        return cluster
+    stored = [obj for found in cluster.objects.values() for obj in found.values()]
+    added = [item.value for item in more]
+    richer = Cluster.from_objects(
+        [*stored, *added],
+        version=cluster.version,
+        authorizer=cluster.authorizer,
+        plugins=cluster.plugins,
+        open_namespaces=cluster.open_namespaces,
+        validate_objects=cluster.validate_objects,
+    )
+    if any(is_policy_object(obj) for obj in added):
+        return richer
+    return richer.running(cluster.mutating_policies, cluster.validating_policies)
 
 
 def _devices(where: Setting, case: Case, outcome: Outcome) -> Iterator[Diagnostic]:

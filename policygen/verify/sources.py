@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,12 @@ class Located:
 
     value: dict[str, Any]
     span: Span
+    document: Document | None = field(default=None, compare=False, repr=False)
+    """Where its parts stand, when it was read from a file of its own."""
+
+    def at(self, path: Iterable[str | int]) -> Span:
+        """The place of a part."""
+        return self.span if self.document is None else self.document.span(path)
 
     @property
     def name(self) -> str:

@@ -76,6 +76,14 @@ class Subject:
                     return trace.span
         return self._origins.get(policy, (policy, None))[1]
 
+    def place_of(self, policy: str, path: Iterable[str | int]) -> Span | None:
+        """The place of a part of a policy: in the spec, or in the manifest where nobody compiled it."""
+        steps = tuple(path)
+        for item in self.policies:
+            if item.name == policy and item.document is not None:
+                return item.at(steps)
+        return self.span_of(policy, steps)
+
     def rule_span(self, rule: str) -> Span | None:
         """The place of a rule, or of a policy, by the name that a suite uses for it."""
         for name, (origin, span) in self._origins.items():
@@ -105,7 +113,7 @@ def load(
             if documents is None:
                 specs.setdefault(file.parent, []).append(file)
             else:
-                manifests += [Located(document.value, document.span()) for document in documents]
+                manifests += [Located(document.value, document.span(), document) for document in documents]
     bundles = []
     for files in specs.values():
         bundle = _compile(files, found, version)
