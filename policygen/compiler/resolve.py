@@ -11,7 +11,7 @@ from policygen.compiler.resolve_place import SYSTEM_PRIORITIES, Placing
 from policygen.compiler.resolve_tenants import resolve_tenants
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import PlacementPolicySpec, SafetySpec
-from policygen.compiler.spec_rules import ClaimUseSpec, RuleSpec
+from policygen.compiler.spec_rules import ClaimUseSpec, NamespacesSpec, RuleSpec
 from policygen.diagnostics import Diagnostics, Span
 from policygen.kube import names
 
@@ -103,6 +103,14 @@ def _claim_places(scope: Scope, matching: Matching) -> dict[str, set[str]]:
         if claim.namespaces is not None:
             found = named_namespaces(scope, claim, "namespaces", claim.namespaces)
             places.setdefault(name, set()).update(found or ())
+            if isinstance(claim.namespaces, NamespacesSpec) and _selects(claim.namespaces):
+                scope.found.error(
+                    "claim-needs-namespaces",
+                    f"claim `{name}` needs the names of its namespaces",
+                    claim.span_at("namespaces"),
+                    notes=["its template is written for each of them"],
+                    help=["use `names` or `tenants`, without `labels` and `exclude`"],
+                )
     quiet = Matching(Scope(scope.spec, Diagnostics()), matching.safety)
     for rule in scope.spec.rules:
         for name, span in claims_of(rule):
@@ -121,6 +129,11 @@ def _claim_places(scope: Scope, matching: Matching) -> dict[str, set[str]]:
                 )
             places.setdefault(name, set()).update(matched or ())
     return places
+
+
+def _selects(spec: NamespacesSpec) -> bool:
+    """Whether namespaces are selected by anything but their names."""
+    return bool(spec.labels or spec.exclude) or (spec.names is None and spec.tenants is None)
 
 
 def claims_of(rule: RuleSpec) -> list[tuple[str, Span]]:
@@ -153,7 +166,7 @@ def _rules(
         match = matching.match(spec.match, span)
         shared = (scope, matching, spec, match.uses, refs, default)
         actions = (*Placing(*shared).actions(), *Injecting(*shared).actions())
-        if spec.place is None and spec.inject is None:
+        if (spec.place is None and spec.inject is None) or not (actions or scope.found.has_errors):
             scope.found.error(
                 "empty-rule", f"rule `{spec.name}` does nothing", span, help=["add `place` or `inject`"]
             )

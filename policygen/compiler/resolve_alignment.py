@@ -14,6 +14,7 @@ from policygen.compiler.scope import Scope
 from policygen.compiler.spec import ClaimSpec
 from policygen.diagnostics import Span, make
 from policygen.dra import catalogue
+from policygen.kube import names
 
 _STRICTEST_FIRST = ("parent", "pcieRoot", "numaNode", "socket", "nvlinkDomain")
 
@@ -201,6 +202,7 @@ def _with_fallback(
                 name = f"{prefix}aligned"
             else:
                 name = f"{prefix}aligned-{kept[0].word.lower()}"
+            scope.name(names.dns_label, name, item.span, "the name of an alternative")
             alternatives.append(replace(item, name=name))
             constraints += [
                 Constraint(entry.attribute, False, (f"{request.name}/{name}",), entry.span) for entry in kept

@@ -92,6 +92,13 @@ class Matching:
         if value is None:
             return NamespaceMatch(None, (), exempt, spec.block_span)
         span = spec.span_at("namespaces")
+        if isinstance(value, NamespacesSpec) and not value.model_fields_set:
+            self.scope.found.error(
+                "empty-test",
+                "`namespaces` says nothing",
+                span,
+                help=["use `names`, `tenants`, `labels` or `exclude`, or leave it out"],
+            )
         found = named_namespaces(self.scope, spec, "namespaces", value)
         exclude = set() if isinstance(value, list) else set(value.exclude)
         requirements = (
@@ -116,6 +123,8 @@ class Matching:
     def uses(self, block: Block, value: UsesSpec | list[UsesSpec] | None) -> tuple[Uses, ...]:
         """What containers use, by limit or by claim."""
         items = value if isinstance(value, list) else [value] if value is not None else []
+        if value is not None and not items:
+            self.scope.found.error("empty-value", "`uses` must not be empty", block.span_at("uses"))
         result = []
         for item in items:
             if (item.device is None) == (item.resource is None):
@@ -263,7 +272,10 @@ class Matching:
         return Owner(tuple(sorted(kinds)), owner.group, owner.block_span)
 
     def _cel(self, spec: MatchSpec) -> tuple[Text, ...]:
-        return texts(spec, "cel")
+        found = texts(spec, "cel")
+        if spec.cel is not None and not any(text.value.strip() for text in found):
+            self.scope.found.error("empty-value", "`cel` must not be empty", spec.span_at("cel"))
+        return found
 
 
 def _devices_of(claim: ClaimSpec) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from policygen.compiler.model import (
@@ -35,6 +36,7 @@ from policygen.compiler.spec_rules import (
 from policygen.diagnostics import Span
 from policygen.kube import names
 
+_COUNT = re.compile(r"[1-9][0-9]{0,3}")
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -135,7 +137,7 @@ class Placing(Acting):
         resources: dict[str, str] = {}
         for key, name in use.per_count.items():
             key_span, value_span = use.key_span_at("perCount", key), use.span_at("perCount", key)
-            if not key.isdigit() or int(key) < 1:
+            if not _COUNT.fullmatch(key):
                 self.scope.found.error("wrong-unit", f"`{key}` is no count of devices", key_span)
                 continue
             if not self.scope.one_of(name, self.scope.spec.claims, value_span, "claim", "claims"):

@@ -13,7 +13,7 @@ Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 _BYTES = frozenset({"memory", "storage", "ephemeral-storage"})
 _COMPARISON = re.compile(r"\s*(==|!=|<=|>=|<|>|=|~)?\s*(.*?)\s*", re.DOTALL)
-_VERSION = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)(-[0-9A-Za-z.-]+)?")
+_VERSION = re.compile(r"v?([0-9]{1,9}(?:\.[0-9]{1,9})*)(-[0-9A-Za-z.-]+)?")
 _QUANTITY = re.compile(r"([+-]?[0-9.]+)\s*([A-Za-z]*)")
 _UNIT_SUGGESTIONS = {
     "gb": "Gi", "gib": "Gi", "g": "G", "mb": "Mi", "mib": "Mi", "m": "M", "kb": "Ki", "kib": "Ki", "tb": "Ti",
