@@ -287,6 +287,26 @@ def test_absent_null_and_empty_read_the_same(kind, choice):
             assert [outcome.object for outcome in results] == [absent.object] * len(results), path
 
 
+@pytest.mark.parametrize("kind", ["JobSet", "LeaderWorkerSet", "PyTorchJob", "RayJob"])
+@pytest.mark.parametrize(
+    "metadata", [{}, {"metadata": None}, {"metadata": {}}], ids=["absent", "null", "empty"]
+)
+def test_parents_are_created_in_templates_that_have_none(kind, metadata):
+    needs_definitions()
+    rule = {"inject": {"labels": {"a": "b"}}, "place": {"apart": [{"over": "host", "labels": {"a": "b"}}]}}
+    made = wrap(kind, pod())
+    template = unwrap(made)
+    del template["metadata"]
+    template |= metadata
+
+    where = cluster(policies(compile_rules(rule | {"match": {"workloads": [kind]}})), kind)
+    outcome = create(where, made)
+
+    assert outcome.allowed, outcome.message
+    assert unwrap(outcome.object)["metadata"]["labels"] == {"a": "b"}
+    assert list(unwrap(outcome.object)["spec"]["affinity"]) == ["podAntiAffinity"]
+
+
 def with_value(path, value):
     """The pod with another value at a path."""
     made = pod()
