@@ -272,19 +272,23 @@ def _check_size(scope: Scope, claim: Claim) -> None:
 
 
 def device_count(claim: Claim) -> int | None:
-    """How many devices a claim holds of the kind whose limits it stands for, when that is one number."""
+    """How many devices a claim holds of the kind whose limits it stands for, when that is one number.
+
+    Requests for other kinds (a NIC beside the GPUs) do not count, where the kinds are known.
+    """
+    known = [request for request in claim.requests if _stands_for(claim, request)]
     total = 0
-    for request in claim.requests:
-        counts = {item.count for item in request.alternatives if _stands_for(claim, item)}
-        if not counts:
-            continue
-        count = counts.pop()
+    for request in known or claim.requests:
+        counts = {item.count for item in request.alternatives}
+        count = counts.pop() if counts else None
         if counts or count is None:
             return None
         total += count
     return total or None
 
 
-def _stands_for(claim: Claim, item: Alternative) -> bool:
-    own = item.device.extended_resource or catalogue.extended_resource(item.device.driver)
-    return claim.replaces is None or not own or own == claim.replaces
+def _stands_for(claim: Claim, request: DeviceRequest) -> bool:
+    return claim.replaces is not None and any(
+        claim.replaces in {item.device.extended_resource, catalogue.extended_resource(item.device.driver)}
+        for item in request.alternatives
+    )
