@@ -23,6 +23,8 @@ from compiler.rules.harness import (
     wrap,
 )
 
+from policygen.admission.compilation import compile_policy
+from policygen.admission.policy import read_policy
 from policygen.cel.env import admission_env
 from policygen.cel.errors import CompileError
 from policygen.cel.program import compile_program
@@ -86,6 +88,19 @@ def test_every_expression_compiles_as_a_new_one(version, workloads, choice, roll
         for item in policies(compile_rules(rule | more, version=version)):
             errors = [error for text, form in expressions(item) for error in uncompiled(text, form, version)]
             assert errors == [], item["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "rollout"), [("reject", "enforce"), ("replace", "enforce"), ("reject", "observe")]
+)
+def test_every_policy_compiles_with_the_types_of_its_variables(choice, rollout):
+    """A server of 1.34 compiles new policies as one of 1.33 compiles stored ones."""
+    more = {"onConflict": choice, "rollout": rollout, "match": {"workloads": ["Pod", "JobSet"]}}
+    bundle = compile_rules(*(rule | more for rule in combined(RULES).values()), version="1.34")
+    for item in policies(bundle):
+        if item["kind"].endswith("Policy"):
+            found = compile_policy(read_policy(item), "1.33")
+            assert [expression.error for expression in found.errors()] == [], item["metadata"]["name"]
 
 
 def expressions(policy):
