@@ -74,19 +74,20 @@ class _Validator:
 
     def _regexes(self) -> None:
         """`x.matches('(')`."""
+        for call in self._calls("matches"):
+            operands = call.args if call.target is None else (call.target, *call.args)
+            if len(operands) == 2 and isinstance(operands[1], ast.Literal):
+                self._regex(operands[1])
+
+    def _regex(self, pattern: ast.Literal) -> None:
         from policygen.cel.goregex import RegexError
         from policygen.cel.goregex_match import compile_regex
 
-        for call in self._calls("matches"):
-            operands = call.args if call.target is None else (call.target, *call.args)
-            if len(operands) != 2:
-                continue
-            pattern = operands[1]
-            if isinstance(pattern, ast.Literal) and type(pattern.value) is str:
-                try:
-                    compile_regex(pattern.value)
-                except RegexError:
-                    self._report(pattern, "invalid matches argument")
+        if type(pattern.value) is str:
+            try:
+                compile_regex(pattern.value)
+            except RegexError:
+                self._report(pattern, "invalid matches argument")
 
     # --- aggregates -----------------------------------------------------------------------------------
 
@@ -136,27 +137,25 @@ class _Validator:
 
     def _formats(self) -> None:
         """`'%d'.format(['x'])`: clauses against the types of the arguments."""
-        from policygen.cel.goformat import FormatError, interpolate
-
         for call in self._calls("format"):
             target, args = call.target, call.args
             if not isinstance(target, ast.Literal) or type(target.value) is not str:
                 continue
-            if len(args) != 1 or not isinstance(args[0], ast.ListExpr):
-                continue
-            elements = args[0].elements
-            check = _FormatCheck(self._checked, elements)
-            try:
-                interpolate(target.value, len(elements), check.clause)
-            except FormatError as error:
-                self._report(check.failed if check.failed is not None else call, str(error))
-                continue
-            if len(elements) > check.used:
-                self._report(
-                    call,
-                    "too many arguments supplied to string.format "
-                    f"(expected {check.used}, got {len(elements)})",
-                )
+            if len(args) == 1 and isinstance(args[0], ast.ListExpr):
+                self._format(call, target.value, args[0].elements)
+
+    def _format(self, call: ast.Call, text: str, elements: tuple[Expr, ...]) -> None:
+        from policygen.cel.goformat import FormatError, interpolate
+
+        check = _FormatCheck(self._checked, elements)
+        try:
+            interpolate(text, len(elements), check.clause)
+        except FormatError as error:
+            self._report(check.failed if check.failed is not None else call, str(error))
+            return
+        if len(elements) > check.used:
+            counts = f"(expected {check.used}, got {len(elements)})"
+            self._report(call, f"too many arguments supplied to string.format {counts}")
 
 
 class _FormatCheck:
