@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from policygen.admission.cluster import Cluster
+from policygen.dra import explain
 from policygen.dra.allocation import AllocationError, SelectorError
 from policygen.dra.allocator import Allocator
 from policygen.dra.convert import read_claim, read_class, read_slice
@@ -65,3 +66,15 @@ def first_node(source: Allocator, claims: Sequence[Claim]) -> tuple[list[tuple[s
             return [tuple(each.placed.device.name for each in allocation.chosen) for allocation in found], ""
         reason = "no node has the devices"
     return None, reason
+
+
+def reasons(source: Allocator, claim: Claim, limit: int = 4) -> list[str]:
+    """Node by node what a claim lacks; nodes with the same reasons are told together."""
+    nodes: dict[str, list[str]] = {}
+    for node in source.inventory.nodes():
+        try:
+            text = "; ".join(explain.reasons(source, node, [claim]))
+        except (AllocationError, SelectorError) as error:
+            text = str(error)
+        nodes.setdefault(text, []).append(node.name)
+    return [f"{', '.join(names[:3])}: {text}" for text, names in list(nodes.items())[:limit]]

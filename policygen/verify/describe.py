@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from policygen.kube import manifest
 from policygen.verify.facts import PolicyFacts
 from policygen.verify.world import World
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: `` `a`, `b` and `c` ``."""
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def as_yaml(obj: Mapping[str, Any]) -> str:

@@ -51,6 +51,16 @@ class PolicyFacts:
         """The expressions of one part, in order."""
         return (known for known in self.expressions if known.part == part)
 
+    def blamed(self, text: str) -> Place:
+        """The place of the expression that an error of the server is about."""
+        for known in self.of("variable"):
+            if f'composited variable "{known.name}"' in text:
+                return known.place
+        for known in self.expressions:
+            if known.text in text or (known.part == "condition" and f"'{known.name}'" in text):
+                return known.place
+        return ()
+
 
 def gather(cluster: Cluster) -> tuple[PolicyFacts, ...]:
     """The facts of every policy of a cluster: mutating ones first, each kind by name."""

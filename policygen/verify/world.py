@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -102,6 +102,13 @@ class World:
         """The server without policies and quotas: a rule may turn what no quota has into a claim."""
         return replace(self.bare, plugins=self.plugins - {"ResourceQuota"})
 
+    @cached_property
+    def uncounted(self) -> Cluster:
+        """The server with the policies, without quotas."""
+        return replace(self.lenient).running(
+            self.cluster.mutating_policies, self.cluster.validating_policies, self._compiled.values()
+        )
+
     def with_policies(
         self, mutating: Sequence[BoundPolicy], validating: Sequence[BoundPolicy] = ()
     ) -> Cluster:
@@ -143,6 +150,11 @@ class World:
         """What is known of each policy of the server."""
         return gather(self.cluster)
 
+    @cached_property
+    def known(self) -> dict[str, PolicyFacts]:
+        """The same by name."""
+        return {facts.name: facts for facts in self.facts}
+
     @property
     def watch(self) -> Watch:
         """What the expressions did on the trials, and on nothing else."""
@@ -177,6 +189,10 @@ class World:
             outcome = admit(self.cluster, trial.request) if is_valid else plain
         return Attempt(trial, outcome, plain, is_valid)
 
+    def place(self, policy: str, path: Iterable[str | int] = ()) -> Span | None:
+        """The place of a policy, or of a part of it: in the spec where it was made from one."""
+        return self.subject.place_of(policy, tuple(path) or ("metadata", "name"))
+
     def applied_to(self, policy: str) -> frozenset[int]:
         """The trials to which a policy applies, by index."""
         return self._applied.get(policy, frozenset())
@@ -188,6 +204,16 @@ class World:
             for name in applied(outcome):
                 found.setdefault(name, set()).add(index)
         return {policy: frozenset(indexes) for policy, indexes in found.items()}
+
+
+def culprits(names: Sequence[str], shows: Callable[[Sequence[str]], bool]) -> list[str]:
+    """The policies that are needed to show a fault: each is left out for good where the fault stays."""
+    needed = list(dict.fromkeys(names))
+    for name in tuple(needed):
+        rest = [other for other in needed if other != name]
+        if rest and shows(rest):
+            needed = rest
+    return needed
 
 
 @dataclass(frozen=True, slots=True)

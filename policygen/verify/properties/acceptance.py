@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from policygen.admission.cluster import Cluster
 from policygen.admission.request import AdmissionRequest
@@ -13,6 +15,9 @@ from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.world import World, create
 
 NAME = "accepted by the server"
+
+_UNSERVED: Final = "Kubernetes {} does not serve this version of the API: build for it with `--kubernetes`"
+_FIELD: Final = re.compile(r"is invalid: \[?([\w.\[\]]+):")
 
 
 def check(world: World) -> PropertyResult:
@@ -27,14 +32,25 @@ def _refusals(world: World) -> Iterator[Finding]:
         outcome = admit(_before(world.bare, trial.request), trial.request)
         if outcome.allowed:
             continue
+        version = world.subject.version
         diagnostic = make(
             "error",
             "verify-not-accepted",
             f"the API server refuses `{located.title}`",
-            located.span,
-            notes=[f"the API server of {world.subject.version} would say: {outcome.message}"],
+            located.at(_field(outcome.message)),
+            notes=[f"the API server of {version} would say: {outcome.message}"],
+            help=[_UNSERVED.format(version) if outcome.code == 404 else "correct the manifest, or the spec"],
         )
         yield Finding(diagnostic, located.name, located.value)
+
+
+def _field(message: str) -> tuple[str | int, ...]:
+    """The path of the field that a refusal is about; the object's name when it names none."""
+    found = _FIELD.search(message)
+    if found is None:
+        return "metadata", "name"
+    steps = (step.strip("[]") for step in found[1].replace("[", ".[").split("."))
+    return tuple(int(step) if step.isdigit() else step for step in steps)
 
 
 def _before(cluster: Cluster, request: AdmissionRequest) -> Cluster:

@@ -91,12 +91,17 @@ def _runs(costs: Mapping[Known, int]) -> dict[Known, int]:
 
 
 def _finding(world: World, facts: PolicyFacts, known: Known, cost: int, limit: int) -> Finding:
+    share = (
+        f"pass the limit of {limit:,} units"
+        if cost >= limit
+        else f"take {cost / limit:.0%} of the {limit:,} units that they may"
+    )
     diagnostic = make(
         "error",
         "verify-cost",
-        f"`{world.subject.rule_of(facts.name)}`: a {known.part} takes {cost / limit:.0%} of its {limit:,}",
-        world.subject.span_of(facts.name, known.place),
-        notes=[f"on a pod with {CONTAINERS} containers, {known.part}: {known.text.strip()}"],
+        f"`{world.subject.rule_of(facts.name)}`: the {known.part}s {share}",
+        world.place(facts.name, known.place),
+        notes=[f"on a pod with {CONTAINERS} containers, most of it here:\n{known.text.strip()}"],
         help=["read long lists once, in a variable, and test cheap things first"],
     )
     return Finding(diagnostic, facts.name)

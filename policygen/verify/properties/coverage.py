@@ -58,10 +58,11 @@ def _of(world: World, facts: PolicyFacts, watch: Watch) -> Iterator[Finding]:
         return
     for known in facts.expressions:
         seen = watch.of(facts.policy, known.text)
-        for text in _unseen(known, seen.values):
+        unseen = list(_unseen(known, seen.values))
+        for text in unseen:
             yield _finding(world, facts, known.place, f"`{rule}`: {text}", _shown(known))
-        for branch in seen.branches:
-            if branch.number not in seen.taken and seen.values:
+        for branch in () if unseen else seen.branches:
+            if branch.number not in seen.taken:
                 yield _finding(
                     world, facts, known.place, f"`{rule}`: {_untaken(known, branch)}", _shown(known)
                 )
@@ -103,7 +104,7 @@ def _finding(
         "error",
         "verify-unreached",
         message,
-        world.subject.span_of(facts.name, place),
+        world.place(facts.name, place),
         notes=[note] if note else [],
         help=[code_help],
     )

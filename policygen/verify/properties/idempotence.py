@@ -6,22 +6,23 @@ runs a policy again after its own change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from policygen.admission.cluster import Cluster
 from policygen.admission.outcome import Outcome
 from policygen.admission.server import admit
-from policygen.diagnostics import make
+from policygen.diagnostics import Label, make
 from policygen.merge.diff import Change, diff
-from policygen.verify.describe import as_yaml
+from policygen.verify.describe import as_yaml, listed
 from policygen.verify.expect import show_changes
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.shrink import shrink
-from policygen.verify.world import Attempt, Trial, World, example
+from policygen.verify.world import Attempt, Trial, World, culprits, example
 
 NAME = "idempotent"
-AGAIN = "its result is admitted again"
-TWICE = "it runs again on its own result"
+AGAIN = "the result is admitted again"
+TWICE = "every policy runs again on its own result"
 
 
 def check(world: World) -> PropertyResult:
@@ -41,7 +42,7 @@ def _is_repeatable(attempt: Attempt) -> bool:
 
 def _findings(world: World, tried: list[Attempt]) -> Iterator[Finding]:
     repeated = world.with_policies(tuple(world.reinvoking.values()), world.cluster.validating_policies)
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     for attempt in tried:
         trial, outcome = attempt.trial, attempt.outcome
         for how, changes, refused in (
@@ -49,10 +50,19 @@ def _findings(world: World, tried: list[Attempt]) -> Iterator[Finding]:
             (TWICE, *_twice(repeated, trial, outcome)),
         ):
             if changes or refused:
-                policy = _culprit(world, trial, outcome, how)
-                if (policy, how) not in seen:
-                    seen.add((policy, how))
-                    yield _finding(world, trial, policy, how, (changes, refused))
+                policies = _culprits(world, trial, outcome, how)
+                if (*policies, how) not in seen:
+                    seen.add((*policies, how))
+                    yield _finding(world, trial, policies, how, (changes, refused))
+
+
+def _culprits(world: World, trial: Trial, outcome: Outcome, how: str) -> list[str]:
+    changing = ("mutated", "failed")
+    involved = [each.policy for each in outcome.verdicts if each.mutating and each.kind in changing]
+    matching = involved + [name for name in world.mutating if name not in involved]
+    if _shows(world, involved, trial, how) or not _shows(world, matching, trial, how):
+        matching = involved
+    return culprits(matching, lambda names: _shows(world, names, trial, how))
 
 
 def _again(cluster: Cluster, bare: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
@@ -77,37 +87,39 @@ def _twice(repeated: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Chan
     return diff(example(outcome.object or {}), example(second.object or {})), ""
 
 
-def _shows(world: World, policy: str, trial: Trial, how: str) -> bool:
-    """Whether a policy alone is not idempotent on an object."""
-    once = world.alone([world.mutating[policy]])
+def _shows(world: World, names: Sequence[str], trial: Trial, how: str) -> bool:
+    """Whether some policies alone are not idempotent on an object."""
+    once = world.alone([world.mutating[name] for name in world.mutating if name in names])
     outcome = admit(once, trial.request)
     if not outcome.allowed:
         return False
     if how == AGAIN:
         return any(_again(once, world.lenient, trial, outcome))
-    return any(_twice(world.alone([world.reinvoking[policy]]), trial, outcome))
+    return any(
+        _twice(
+            world.alone([world.reinvoking[name] for name in world.mutating if name in names]), trial, outcome
+        )
+    )
 
 
-def _culprit(world: World, trial: Trial, outcome: Outcome, how: str) -> str:
-    """The policy that alone shows it, else the first that changed the object."""
-    involved = [
-        verdict.policy
-        for verdict in outcome.verdicts
-        if verdict.mutating and verdict.kind in ("mutated", "failed")
-    ]
-    alone = (name for name in involved if _shows(world, name, trial, how))
-    return next(alone, involved[0])
+def _finding(
+    world: World, trial: Trial, policies: Sequence[str], how: str, said: tuple[list[Change], str]
+) -> Finding:
+    def shows(obj: dict[str, Any]) -> bool:
+        sent = trial.sending(obj)
+        return _shows(world, policies, sent, how) and admit(world.lenient, sent.request).allowed
 
-
-def _finding(world: World, trial: Trial, policy: str, how: str, said: tuple[list[Change], str]) -> Finding:
-    smallest = shrink(trial.object, lambda obj: _shows(world, policy, trial.sending(obj), how))
+    smallest = shrink(trial.object, shows)
     changes, refused = said
+    rules = list(dict.fromkeys(map(world.subject.rule_of, policies)))
+    subject = f"{listed(rules)} is" if len(rules) == 1 else f"{listed(rules)} together are"
     effect = "the object changes once more" if changes else "the server refuses it"
     diagnostic = make(
         "error",
         "verify-not-idempotent",
-        f"`{world.subject.rule_of(policy)}` is not idempotent: when {how}, {effect}",
-        world.subject.span_of(policy),
+        f"{subject} not idempotent: when {how}, {effect}",
+        world.place(policies[0]),
+        related=[Label(span, "and this one") for name in policies[1:] if (span := world.place(name))],
         notes=[
             f"on {trial.title}:\n{show_changes(changes)}"
             if changes
@@ -116,4 +128,4 @@ def _finding(world: World, trial: Trial, policy: str, how: str, said: tuple[list
         ],
         help=["guard the mutation so that it does nothing when its result already holds"],
     )
-    return Finding(diagnostic, policy, smallest, tuple(changes))
+    return Finding(diagnostic, policies[0], smallest, tuple(changes))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from policygen.admission.cluster import Cluster
@@ -38,24 +38,40 @@ _WORDS: Final = {"absent": "is absent", "null": "is null", "empty": "is empty", 
 
 
 def check(world: World) -> PropertyResult:
-    """One finding per policy and place."""
+    """One finding per policy and error, at the place that the error is about where that can be told."""
     tried = 0
     findings: list[Finding] = []
     for facts in world.facts:
         trials = _trials(world, facts)
         if not facts.bound or not trials:
             continue
-        alone = _alone(world, facts)
-        seen: set[Path] = set()
-        for form, path, trial, cluster in _variants(world, facts, trials, alone):
-            if path in seen:
-                continue
+        faults: dict[str, _Fault] = {}
+        for form, path, trial, cluster in _variants(world, facts, trials, _alone(world, facts)):
             tried += 1
-            finding = _try(world, cluster, facts, trial, form, path)
-            if finding is not None:
-                seen.add(path)
-                findings.append(finding)
+            text = _error(cluster, trial)
+            if text is not None and admit(world.lenient, trial.request).allowed:
+                fault = _Fault(text, form, path, trial, cluster)
+                known = faults.setdefault(text, fault)
+                if not known.is_told and fault.is_told:
+                    faults[text] = fault
+        findings += [_finding(world, facts, fault) for fault in faults.values()]
     return PropertyResult(NAME, world.subject.version, tried, tuple(findings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """An expression that failed, and what was sent."""
+
+    text: str
+    form: str
+    path: Path
+    trial: Trial
+    cluster: Cluster
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the error names the field that was changed."""
+        return bool(self.path) and self.text.endswith(f"no such key: {self.path[-1]}")
 
 
 def _trials(world: World, facts: PolicyFacts) -> list[Trial]:
@@ -160,25 +176,20 @@ def _node(schema: KindSchema, path: tuple[str, ...]) -> Node | None:
     return node
 
 
-def _try(
-    world: World, cluster: Cluster, facts: PolicyFacts, trial: Trial, form: str, path: Path
-) -> Finding | None:
-    """A finding when an expression of this policy fails on an object that the server itself accepts."""
-    text = _error(cluster, trial)
-    if text is None or not admit(world.lenient, trial.request).allowed:
-        return None
+def _finding(world: World, facts: PolicyFacts, fault: _Fault) -> Finding:
+    text, trial, path = fault.text, fault.trial, fault.path
 
     def fails(obj: dict[str, Any]) -> bool:
         sent = trial.sending(obj)
-        return _error(cluster, sent) == text and admit(world.lenient, sent.request).allowed
+        return _error(fault.cluster, sent) == text and admit(world.lenient, sent.request).allowed
 
     smallest = shrink(trial.object, fails)
-    where = f"`{'.'.join(path)}` {_WORDS[form]}" if path else f"the pod has {form}"
+    where = f"`{'.'.join(path)}` {_WORDS[fault.form]}" if path else f"there is {fault.form}"
     diagnostic = make(
         "error",
         "verify-not-null-safe",
         f"`{world.subject.rule_of(facts.name)}` fails when {where}",
-        world.subject.span_of(facts.name),
+        world.place(facts.name, facts.blamed(text)),
         notes=[
             f"the API server would say: {text}",
             f"the smallest object that shows it:\n{as_yaml(smallest)}",

@@ -20,7 +20,7 @@ from policygen.diagnostics import Label, make
 from policygen.merge.diff import Change, diff
 from policygen.verify import analysis
 from policygen.verify.analysis import Effects, Path
-from policygen.verify.describe import as_yaml
+from policygen.verify.describe import as_yaml, listed
 from policygen.verify.expect import show_changes
 from policygen.verify.facts import PolicyFacts
 from policygen.verify.report import Finding, PropertyResult
@@ -141,20 +141,25 @@ def _compare(
     changes, refused = _difference(one, two, trial)
     if not changes and not refused:
         return None
-    smallest = shrink(trial.object, lambda obj: any(_difference(one, two, trial.sending(obj))))
+
+    def shows(obj: dict[str, Any]) -> bool:
+        sent = trial.sending(obj)
+        return any(_difference(one, two, sent)) and admit(world.lenient, sent.request).allowed
+
+    smallest = shrink(trial.object, shows)
     orders = [" before ".join(f"`{entry.policy.name}`" for entry in order) for order in (first, second)]
     names = list(dict.fromkeys(world.subject.rule_of(entry.policy.name) for entry in first))
     related = [
         Label(span, "and this one")
         for entry in first[1:]
-        if (span := world.subject.span_of(entry.policy.name)) is not None
+        if (span := world.place(entry.policy.name)) is not None
     ]
     field = changes[0].path if changes else "whether the request is accepted"
     diagnostic = make(
         "error",
         "verify-order",
-        f"the order of {_listed(names)} decides `{field}`",
-        world.subject.span_of(first[0].policy.name),
+        f"the order of {listed(names)} decides `{field}`",
+        world.place(first[0].policy.name),
         "this policy",
         related=related,
         notes=[
@@ -165,11 +170,6 @@ def _compare(
         help=["let only one of them write the field, or guard each so that both orders end alike"],
     )
     return Finding(diagnostic, first[0].policy.name, smallest, tuple(changes))
-
-
-def _listed(names: Sequence[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _difference(one: Cluster, two: Cluster, trial: Trial) -> tuple[list[Change], str]:

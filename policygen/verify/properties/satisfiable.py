@@ -31,8 +31,9 @@ def check(world: World) -> PropertyResult:
                 "error",
                 "verify-unsatisfiable-claim",
                 f"`{located.title}` fits on no node of the inventory: {reason}",
-                located.span,
-                help=["`policygen devices allocate` says per node which devices do not match, and why"],
+                located.at(("metadata", "name")),
+                notes=claims.reasons(source, read_claim(located.value)),
+                help=["change the claim or the class, or name the inventory that is meant"],
             )
             findings.append(Finding(diagnostic, located.name, located.value))
     return PropertyResult(NAME, world.subject.version, len(wanted), tuple(findings))

@@ -17,6 +17,7 @@ from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.world import World
 
 NAME = "selectors can match"
+_HELP: Final = "correct it, or take it away if it is not meant to choose"
 
 _INPUTS: Final = analysis.ROOTS | {"authorizer"}
 
@@ -118,5 +119,5 @@ def _depends(facts: PolicyFacts, expr: Expr) -> bool:
 
 def _finding(world: World, policy: str, place: tuple[str | int, ...], text: str) -> Finding:
     rule = world.subject.rule_of(policy)
-    span = world.subject.span_of(policy, place)
-    return Finding(make("error", "verify-selector", f"`{rule}`: {text}", span), policy)
+    span = world.place(policy, place)
+    return Finding(make("error", "verify-selector", f"`{rule}`: {text}", span, help=[_HELP]), policy)

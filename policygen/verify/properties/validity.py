@@ -7,15 +7,15 @@ was sent, or fails itself, which `failurePolicy: Ignore` only hides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policygen.admission.outcome import Outcome
 from policygen.admission.server import admit
-from policygen.diagnostics import make
-from policygen.verify.describe import as_yaml
+from policygen.diagnostics import Label, make
+from policygen.verify.describe import as_yaml, listed
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.shrink import shrink
-from policygen.verify.world import Attempt, Trial, World
+from policygen.verify.world import Attempt, Trial, World, culprits
 
 NAME = "result still valid"
 
@@ -27,20 +27,20 @@ def check(world: World) -> PropertyResult:
 
 
 def _findings(world: World, tried: list[Attempt]) -> Iterator[Finding]:
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     for attempt in tried:
         trial, outcome = attempt.trial, attempt.outcome
         for policy, text in failures(outcome).items():
             if (policy, "fails") not in seen:
                 seen.add((policy, "fails"))
                 yield _failure(world, trial, policy, text)
-        if not attempt.plain.allowed or not _is_broken(world, trial, outcome):
+        if not _is_broken(world, trial, outcome):
             continue
-        policy = _culprit(world, trial, outcome)
-        key = (policy, outcome.reason + outcome.message.partition(":")[0])
+        policies = _culprits(world, trial, outcome)
+        key = (*policies, outcome.reason)
         if key not in seen:
             seen.add(key)
-            yield _refusal(world, trial, outcome, policy)
+            yield _refusal(world, trial, outcome, policies)
 
 
 def failures(outcome: Outcome) -> dict[str, str]:
@@ -53,8 +53,13 @@ def failures(outcome: Outcome) -> dict[str, str]:
 
 
 def _is_broken(world: World, trial: Trial, outcome: Outcome) -> bool:
-    """Whether a refusal is not one that a validating policy means, and no failure that is told already."""
+    """Whether a refusal is not one that a validating policy means, and no failure that is told already.
+
+    Where a quota refuses the object as it was sent, it may refuse what became of it, too.
+    """
     if outcome.allowed or failures(outcome):
+        return False
+    if admit(world.uncounted, trial.request).allowed and not admit(world.bare, trial.request).allowed:
         return False
     if not any(verdict.kind == "denied" for verdict in outcome.verdicts):
         return True
@@ -62,19 +67,25 @@ def _is_broken(world: World, trial: Trial, outcome: Outcome) -> bool:
     return admit(unchanged, trial.request).allowed
 
 
-def _breaks(world: World, trial: Trial) -> bool:
+def _breaks(world: World, trial: Trial, reason: str) -> bool:
     outcome = admit(world.cluster, trial.request)
-    return _is_broken(world, trial, outcome) and admit(world.bare, trial.request).allowed
+    return (
+        outcome.reason == reason
+        and _is_broken(world, trial, outcome)
+        and admit(world.lenient, trial.request).allowed
+    )
 
 
-def _culprit(world: World, trial: Trial, outcome: Outcome) -> str:
-    """The policy that alone shows it, else the first that changed the object."""
+def _culprits(world: World, trial: Trial, outcome: Outcome) -> list[str]:
+    """The policies that are needed to have the request refused with these words."""
     involved = [verdict.policy for verdict in outcome.verdicts if verdict.kind == "mutated"]
-    for name in involved:
-        alone = world.with_policies([world.mutating[name]], world.cluster.validating_policies)
-        if not admit(alone, trial.request).allowed:
-            return name
-    return involved[0] if involved else ""
+    judging = world.cluster.validating_policies
+
+    def refused(names: Sequence[str]) -> bool:
+        chosen = [entry for name, entry in world.mutating.items() if name in names]
+        return admit(world.with_policies(chosen, judging), trial.request).message == outcome.message
+
+    return culprits(involved or list(world.mutating), refused)
 
 
 def _failure(world: World, trial: Trial, policy: str, text: str) -> Finding:
@@ -89,7 +100,7 @@ def _failure(world: World, trial: Trial, policy: str, text: str) -> Finding:
         "error",
         "verify-policy-fails",
         f"`{world.subject.rule_of(policy)}` fails on {trial.title}",
-        world.subject.span_of(policy),
+        world.place(policy, world.known[policy].blamed(text)),
         notes=[
             f"the API server would say: {text}",
             f"the smallest object that shows it:\n{as_yaml(smallest)}",
@@ -99,18 +110,21 @@ def _failure(world: World, trial: Trial, policy: str, text: str) -> Finding:
     return Finding(diagnostic, policy, smallest)
 
 
-def _refusal(world: World, trial: Trial, outcome: Outcome, policy: str) -> Finding:
-    rule = f"`{world.subject.rule_of(policy)}`" if policy else "the bundle"
-    smallest = shrink(trial.object, lambda obj: _breaks(world, trial.sending(obj)))
+def _refusal(world: World, trial: Trial, outcome: Outcome, policies: Sequence[str]) -> Finding:
+    smallest = shrink(trial.object, lambda obj: _breaks(world, trial.sending(obj), outcome.reason))
+    rules = list(dict.fromkeys(map(world.subject.rule_of, policies)))
+    verb = "makes" if len(rules) == 1 else "together make"
     diagnostic = make(
         "error",
         "verify-invalid-result",
-        f"{rule} makes the server refuse {trial.title}, which it accepts without the policies",
-        world.subject.span_of(policy),
+        f"{listed(rules)} {verb} the server refuse {trial.title}",
+        world.place(policies[0]),
+        related=[Label(span, "and this one") for name in policies[1:] if (span := world.place(name))],
         notes=[
             f"the API server would say: {outcome.message}",
             f"the smallest object that shows it:\n{as_yaml(smallest)}",
+            "without the policies the server has nothing against the object",
         ],
         help=["let the rule leave out such objects, or change what else must change with it"],
     )
-    return Finding(diagnostic, policy, smallest)
+    return Finding(diagnostic, policies[0], smallest)

@@ -44,7 +44,11 @@ def _share_trials(world: World, left: PolicyFacts, right: PolicyFacts) -> bool:
 
 def _blind(facts: PolicyFacts, schemas: list[KindSchema]) -> set[Path]:
     """Atomic fields that the policy writes whole and does not read."""
-    reads = analysis.object_reads(facts.effects)
+    reads = {
+        path
+        for known in (*facts.of("condition"), *facts.of("mutation"))
+        for path in analysis.object_reads(known.effects)
+    }
     return {
         path
         for path in facts.effects.writes
@@ -74,12 +78,12 @@ def _ends_atomic(schema: KindSchema, path: Path) -> bool:
 
 def _finding(world: World, left: PolicyFacts, right: PolicyFacts, path: Path) -> Finding:
     names_of = [world.subject.rule_of(known.name) for known in (left, right)]
-    span = world.subject.span_of(right.name)
+    span = world.place(right.name)
     diagnostic = make(
         "error",
         "verify-two-writers",
         f"`{names_of[0]}` and `{names_of[1]}` both write `{'.'.join(path)}`, which is replaced as a whole",
-        world.subject.span_of(left.name),
+        world.place(left.name),
         "one writer",
         related=[Label(span, "the other")] if span else [],
         notes=["the API server does not define an order of policies: the later one wins"],
