@@ -1,8 +1,7 @@
 """Custom resources as the API server decodes and judges them: pruning, defaults, validation by their schema.
 
 Follows apiextensions-apiserver `apiserver/schema/{pruning,defaulting,listtype}` and `apiserver/validation`,
-whose texts come from kube-openapi `validation/errors`. CEL rules (`x-kubernetes-validations`) are found here
-and evaluated by those who know CEL.
+whose texts come from kube-openapi `validation/errors`. CEL rules are not judged here.
 """
 
 from __future__ import annotations
@@ -78,34 +77,6 @@ def validate(obj: Mapping[str, Any], schema: KindSchema) -> list[FieldProblem]:
     return list(_problems(body, root, ()))
 
 
-def cel_rules(
-    obj: Mapping[str, Any], schema: KindSchema
-) -> Iterator[tuple[Path, Node, Any, Mapping[str, Any]]]:
-    """Every `x-kubernetes-validations` rule that applies to an object: path, node, value, rule."""
-    yield from _rules(obj, schema.root, ())
-
-
-def _rules(value: Any, node: Node, path: Path) -> Iterator[tuple[Path, Node, Any, Mapping[str, Any]]]:
-    if value is None:
-        return
-    if node.constraints is not None:
-        for rule in node.constraints.cel:
-            yield path, node, value, rule
-    match node:
-        case Struct() if isinstance(value, dict):
-            for name, item in value.items():
-                if name in node.fields:
-                    yield from _rules(item, node.fields[name].type, (*path, name))
-        case MapOf() if isinstance(value, dict):
-            for name, item in value.items():
-                yield from _rules(item, node.value, (*path, name))
-        case ListOf() if isinstance(value, list):
-            for index, item in enumerate(value):
-                yield from _rules(item, node.element, (*path, index))
-        case _:
-            return
-
-
 def _with_metadata(value: dict[str, Any]) -> dict[str, Any]:
     metadata = value.get("metadata")
     if metadata is None:
@@ -153,7 +124,7 @@ def _problems(value: Any, node: Node, path: Path) -> Iterator[FieldProblem]:
     if value is None and (node.nullable or not path):
         return
     if not _has_type(value, node):
-        yield _type_problem(path, _type_name(node), _json_type(value))
+        yield _type_problem(path, type_name(node), _json_type(value))
         return
     if node.constraints is not None:
         yield from _constrained(value, node.constraints, path)
@@ -205,7 +176,8 @@ def _type_problem(path: Path, wanted: str, got: str) -> FieldProblem:
     return FieldProblem("invalid", path, got, text)
 
 
-def _type_name(node: Node) -> str:
+def type_name(node: Node) -> str:
+    """The `type` of a node's schema."""
     match node:
         case Struct() | MapOf():
             return "object"

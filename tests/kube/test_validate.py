@@ -229,15 +229,12 @@ def test_custom_field_problems(spec, kind, path, detail):
     assert "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.path)[1:] == path
 
 
-def test_required_fields_and_cel_rules():
+def test_required_fields():
     bare = thing()
     del bare["spec"]["name"]
 
     assert [(problem.kind, problem.path) for problem in custom.validate(bare, THING)] == [
         ("required", ("spec", "name"))
-    ]
-    assert [(path, rule["rule"]) for path, _, _, rule in custom.cel_rules(thing(), THING)] == [
-        (("spec",), "self.size > 0")
     ]
     assert custom.validate(thing(), THING) == []
 

@@ -10,6 +10,7 @@ from policygen.admission.cluster import Cluster
 from policygen.admission.pod_resources import Quantities
 from policygen.admission.request import Object
 from policygen.admission.resource_names import DEVICE_CLASS, REQUESTS, is_device, is_native
+from policygen.kube import hub
 from policygen.kube.names import GroupVersionResource
 from policygen.kube.quantity import Quantity
 
@@ -70,7 +71,7 @@ def usage(resource: GroupVersionResource, obj: Object, cluster: Cluster) -> Quan
         case ("", "services"):
             used |= _service_usage(obj)
         case ("resource.k8s.io", "resourceclaims"):
-            used |= _claim_usage(obj, cluster)
+            used |= _claim_usage(hub.claim(obj, resource.version), cluster)
         case (group, plural):
             if not group and plural in _ALIASES:
                 used[plural] = _ONE

@@ -12,7 +12,6 @@ from policygen.admission.validation.field import FieldErrors, Object
 
 _MOST: Final = 32
 _MOST_ALTERNATIVES: Final = 8
-_MOST_TOLERATIONS: Final = 16
 _LONGEST_SELECTOR: Final = 10 * 1024
 _LONGEST_PARAMETERS: Final = 10 * 1024
 _COST_LIMIT: Final = 1_000_000
@@ -174,8 +173,8 @@ def _asked(found: FieldErrors, request: Object, version: str, path: str) -> None
                 found.invalid(f"{path}.count", count, "must be greater than zero")
         case _:
             found.unsupported(f"{path}.allocationMode", mode, _MODES)
-    tolerations = request.get("tolerations") or []
-    _each(found, tolerations, _MOST_TOLERATIONS, _toleration, f"{path}.tolerations")
+    for index, toleration in enumerate(request.get("tolerations") or ()):
+        _toleration(found, toleration, f"{path}.tolerations[{index}]")
 
 
 def _toleration(found: FieldErrors, toleration: Object, path: str) -> None:

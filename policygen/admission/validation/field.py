@@ -38,6 +38,10 @@ class FieldError:
         return f"{self.field}: {self.body}" if self.field else self.body
 
 
+OMITTED: Final = object()
+"""Stands for a bad value that is not to be shown (`OmitValueType`)."""
+
+
 class FieldErrors:
     """Faults in the order in which they were found."""
 
@@ -62,7 +66,7 @@ class FieldErrors:
 
     def invalid(self, field: str, value: Any, detail: str) -> None:
         """A value is there and wrong."""
-        self._add(INVALID, field, show(value), detail)
+        self._add(INVALID, field, None if value is OMITTED else show(value), detail)
 
     def forbidden(self, field: str, detail: str) -> None:
         """A value may not be set here."""
@@ -70,7 +74,7 @@ class FieldErrors:
 
     def duplicate(self, field: str, value: Any, detail: str = "") -> None:
         """A value that must be unique is there twice."""
-        self._add(DUPLICATE, field, show(value), detail)
+        self._add(DUPLICATE, field, None if value is OMITTED else show(value), detail)
 
     def not_found(self, field: str, value: Any, detail: str = "") -> None:
         """A value refers to something that is not there."""

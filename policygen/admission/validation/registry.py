@@ -26,6 +26,7 @@ from policygen.admission.validation import (
     workloads,
 )
 from policygen.admission.validation.field import FieldErrors, Object, aggregate
+from policygen.kube import hub
 
 Create: TypeAlias = Callable[[FieldErrors, Object], None]
 Update: TypeAlias = Callable[[FieldErrors, Object, Object], None]
@@ -63,6 +64,9 @@ _CREATE_IN_VERSION: Final[Mapping[tuple[str, str], Versioned]] = {
     ("resource.k8s.io", "DeviceClass"): devices.device_class,
 }
 """Kinds whose expressions are compiled with the libraries of a version."""
+_CLAIMS: Final = frozenset(
+    {("resource.k8s.io", "ResourceClaim"), ("resource.k8s.io", "ResourceClaimTemplate")}
+)
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Pod"): pod_update.update,
     ("apps", "Deployment"): workloads.deployment_update,
@@ -120,6 +124,8 @@ def _create(
     found: FieldErrors, obj: Object, key: tuple[str, str], attributes: Attributes, cluster: Cluster
 ) -> None:
     plain, versioned = _CREATE.get(key), _CREATE_IN_VERSION.get(key)
+    if key in _CLAIMS:
+        obj = hub.claim(obj, attributes.kind.version)
     if plain is not None:
         plain(found, obj)
     elif versioned is not None:
@@ -149,6 +155,8 @@ def _update(
         return
     else:
         rule = _UPDATE.get(key)
+    if key in _CLAIMS:
+        obj, old = (hub.claim(each, attributes.kind.version) for each in (obj, old))
     if rule is not None:
         rule(found, obj, old)
     elif key in _CREATE_IN_VERSION:
@@ -159,7 +167,7 @@ def _update(
     else:
         schema = cluster.schema(attributes.kind)
         if schema is not None and not schema.builtin:
-            custom.validate_update(found, obj, old, schema, cluster.version)
+            custom.validate_update(found, obj, old, schema, cluster.version, attributes.warn)
         else:
             metadata.validate_update(found, obj.get("metadata") or {}, old.get("metadata") or {})
 
