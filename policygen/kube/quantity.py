@@ -23,6 +23,8 @@ NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
 SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 
 _NANO = -9
+_QUICK_DIGITS = 18
+"""Decimal texts with more digits are held as decimals (`maxInt64Factors`), also where an int64 would do."""
 _MAX_DIGITS = 4000
 """Values with more digits are refused: Go would spend memory without bound on them."""
 
@@ -218,9 +220,7 @@ def _parse(text: str) -> Quantity:
         value, scale = value << exponent, -len(fraction)
     else:
         scale = _wrap32(exponent - len(fraction))
-        if len(shifted) <= 19 and scale >= _NANO:
-            if number > MAX_INT64:
-                raise QuantityError(NUMERIC_WRONG)
+        if len(shifted) <= _QUICK_DIGITS and scale >= _NANO:
             kept = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
             return Quantity(value, scale, form, text=text if kept else "")
     if not text[: match.start(4)].strip("+-."):

@@ -45,8 +45,7 @@ def prepare_for_update(new: Object, old: Object, schema: KindSchema, subresource
         case "":
             return _plain_update(new, old, schema)
         case "status":
-            kept = {key: item for key, item in old.items() if key != "status"}
-            return kept | ({"status": new["status"]} if "status" in new else {})
+            return _status_update(new, old, schema)
         case "ephemeralcontainers":
             spec = new["spec"]
             kept = {key: item for key, item in old["spec"].items() if key != "ephemeralContainers"}
@@ -57,6 +56,21 @@ def prepare_for_update(new: Object, old: Object, schema: KindSchema, subresource
             return old | {"spec": _resized(new["spec"], old["spec"])}
         case _:
             return new
+
+
+_STATUS_ALONE: Final = frozenset({"ResourceClaim", "FlowSchema", "PriorityLevelConfiguration"})
+"""Built-in kinds whose status strategy takes no metadata from the request."""
+_KEPT_WITH_STATUS: Final = {"Pod": "ownerReferences", "Deployment": "labels"}
+
+
+def _status_update(new: Object, old: Object, schema: KindSchema) -> Object:
+    """The `status` subresource: the rest stays, but most built-in kinds also take the metadata."""
+    kept = _without_status(old)
+    if schema.builtin and schema.kind not in _STATUS_ALONE:
+        own, before = _KEPT_WITH_STATUS.get(schema.kind), old.get("metadata", {})
+        metadata = {key: item for key, item in new.get("metadata", {}).items() if key != own}
+        kept["metadata"] = metadata | ({own: before[own]} if own in before else {})
+    return kept | ({"status": new["status"]} if "status" in new else {})
 
 
 def qos_class(pod: Mapping[str, Any]) -> str:

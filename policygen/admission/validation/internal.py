@@ -34,7 +34,7 @@ POD_RESOURCE_CLAIM: Final[Shape] = {
 }
 UPDATE_STRATEGY: Final[Shape] = {"Type": "", "RollingUpdate": None}
 
-_TOLERATION: Final[Shape] = {
+TOLERATION: Final[Shape] = {
     "Key": "",
     "Operator": "",
     "Value": "",
@@ -48,7 +48,7 @@ _ASKED: Final[Shape] = {
     "Count": 0,
 }
 _TOLERATED: Final[Shape] = {
-    "Tolerations": lambda value: each(value, _TOLERATION),
+    "Tolerations": lambda value: each(value, TOLERATION),
     "Capacity": lambda value: shown(value, {"Requests": None}),
 }
 _EXACTLY: Final[Shape] = {**_ASKED, "AdminAccess": None, **_TOLERATED}

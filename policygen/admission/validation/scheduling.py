@@ -153,7 +153,8 @@ def tolerations(found: FieldErrors, given: list[Object], path: str) -> None:
                     found.invalid(f"{at}.operator", value, ";".join(messages))
             case "Exists":
                 if value:
-                    found.invalid(f"{at}.operator", value, "value must be empty when `operator` is 'Exists'")
+                    says = "value must be empty when `operator` is 'Exists'"
+                    found.invalid(f"{at}.operator", internal.shown(toleration, internal.TOLERATION), says)
             case _:
                 found.unsupported(f"{at}.operator", operator, ("Equal", "Exists"))
         if effect and effect not in _EFFECTS:

@@ -63,6 +63,10 @@ def answer(cluster: Cluster, request: Mapping[str, Any]) -> dict[str, Any]:
     except strategic.StrategicMergeError as error:
         return {"code": 400, "status": {"code": 400, "message": str(error), "reason": "BadRequest"}}
     found = server.admit(cluster, sent)
+    if found.allowed and found.object is not None and request["method"] == "CREATE":
+        taken = _already_there(cluster, sent, found.object)
+        if taken:
+            return taken
     out: dict[str, Any] = {"code": found.code}
     if found.warnings:
         out["warnings"] = [f"299 - {json.dumps(text, ensure_ascii=False)}" for text in found.warnings]
@@ -73,6 +77,18 @@ def answer(cluster: Cluster, request: Mapping[str, Any]) -> dict[str, Any]:
         if found.causes:
             out["status"]["causes"] = list(found.causes)
     return out
+
+
+def _already_there(cluster: Cluster, sent: AdmissionRequest, created: Object) -> dict[str, Any] | None:
+    """The refusal of a name that is taken, which comes after admission."""
+    metadata = created.get("metadata") or {}
+    name = metadata.get("name") or ""
+    if sent.subresource or not cluster.get(sent.kind.kind, name, sent.namespace, sent.kind.group):
+        return None
+    resource = sent.resource
+    qualified = f"{resource.resource}.{resource.group}" if resource.group else resource.resource
+    says = f'{qualified} "{name}" already exists'
+    return {"code": 409, "status": {"code": 409, "message": says, "reason": "AlreadyExists"}}
 
 
 def _cluster(setup: Sequence[Mapping[str, Any]], definitions: Path) -> Cluster:
