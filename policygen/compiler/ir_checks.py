@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from policygen.compiler import ir
-from policygen.compiler.model import Model, Requirement, Rule
+from policygen.compiler.model import Model, Operation, Requirement, Rule
 from policygen.compiler.workloads import WORKLOADS, Workload
 from policygen.diagnostics import Diagnostics, Label
 
@@ -16,8 +16,21 @@ def check_rules(model: Model, nodes: Mapping[str, Sequence[ir.Node]], found: Dia
     for rule in model.rules:
         for kind in rule.match.workloads:
             _check_workload(rule, nodes[rule.name], WORKLOADS[kind], found)
+            if not operations(rule, WORKLOADS[kind]):
+                found.error(
+                    "unsupported-on-workload",
+                    f"rule `{rule.name}` is for updates, and pods of a {kind} cannot change once it exists",
+                    rule.match.span,
+                    help=["add `CREATE` to `operation`, or leave it out"],
+                )
         _check_owner(rule, found)
     _check_labels(model, nodes, found)
+
+
+def operations(rule: Rule, workload: Workload) -> tuple[Operation, ...]:
+    """The operations on which a rule handles a kind: updates only where they may change pods at all."""
+    updates = workload.is_pod or workload.mutable
+    return tuple(operation for operation in rule.match.operations if updates or operation == "CREATE")
 
 
 def _check_workload(rule: Rule, nodes: Sequence[ir.Node], workload: Workload, found: Diagnostics) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from policygen.compiler import ir
 from policygen.compiler.bundle import Manifest, Trace
 from policygen.compiler.emit.admission_choices import Choice, failure_policy, reinvocation_policy
-from policygen.compiler.ir_checks import check_rules
+from policygen.compiler.ir_checks import check_rules, operations
 from policygen.compiler.ir_rules import lower_rules
 from policygen.compiler.model import Model, NamespaceMatch, Requirement, Rule
 from policygen.compiler.plan import predicates
@@ -50,15 +50,10 @@ def targets(rule: Rule) -> list[Target]:
         groups.setdefault((workload.builtin or kind, workload.templates), []).append(workload)
     found = []
     for group in groups.values():
-        asked = rule.match.operations
-        operations = asked if any(_updates(workload) for workload in group) else ("CREATE",)
-        found.append(Target(tuple(group), operations if "CREATE" in operations or asked else ("CREATE",)))
+        handled = {operation for workload in group for operation in operations(rule, workload)}
+        if handled:
+            found.append(Target(tuple(group), tuple(sorted(handled))))
     return found
-
-
-def _updates(workload: Workload) -> bool:
-    """Whether an update of the object may change its pods at all (labels of a pod may)."""
-    return workload.is_pod or workload.mutable
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +277,7 @@ def _constraints(planned: _Planned) -> dict[str, Any]:
     constraints: dict[str, Any] = {
         "namespaceSelector": {"matchExpressions": _namespaces(match.namespaces)},
         "objectSelector": {"matchExpressions": _objects(planned)},
-        "resourceRules": _resource_rules(planned.target),
+        "resourceRules": _resource_rules(planned.rule, planned.target),
     }
     return {key: value for key, value in constraints.items() if value != {"matchExpressions": []}}
 
@@ -313,19 +308,20 @@ def _selector(requirement: Requirement) -> dict[str, Any]:
     return selector
 
 
-def _resource_rules(target: Target) -> list[dict[str, Any]]:
+def _resource_rules(rule: Rule, target: Target) -> list[dict[str, Any]]:
     """Every served version of each kind, kinds of one group in one rule."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for workload in target.workloads:
-        operations = target.operations if _updates(workload) else ("CREATE",)
-        groups.setdefault((workload.group, workload.versions, operations), []).append(workload.plural)
+        handled = operations(rule, workload)
+        if handled:
+            groups.setdefault((workload.group, workload.versions, handled), []).append(workload.plural)
     return [
         {
             "apiGroups": [group],
             "apiVersions": list(versions),
-            "operations": list(operations),
+            "operations": list(handled),
             "resources": sorted(resources),
             "scope": "Namespaced",
         }
-        for (group, versions, operations), resources in groups.items()
+        for (group, versions, handled), resources in groups.items()
     ]

@@ -353,6 +353,10 @@ def test_every_part_leads_back_to_the_spec():
             "owner-of-workload",
         ),
         (
+            [POOL | {"match": {"workloads": ["Deployment", "Job"], "operation": ["UPDATE"]}}],
+            "unsupported-on-workload",
+        ),
+        (
             [
                 {"inject": {"labels": {"gpu": "yes"}}},
                 {"place": {"tolerate": ["a"]}, "match": {"labels": {"gpu": "yes"}}},
