@@ -13,6 +13,7 @@ from typing import Any, Final
 from policygen.admission.compilation import CompiledPolicy, compile_policy
 from policygen.admission.policy import BINDING_KINDS, GROUP, POLICY_KINDS, BoundPolicy, Policy, bind
 from policygen.admission.request import Object
+from policygen.admission.stored import typed
 from policygen.kube import catalog, crd_shape, names
 from policygen.kube.crd import schemas_from_crd
 from policygen.kube.names import GroupVersionKind, GroupVersionResource
@@ -67,10 +68,11 @@ class Cluster:
         """A cluster in which these objects are stored; a later one replaces an earlier of its name."""
         stored: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         custom: dict[GroupVersionKind, KindSchema] = {}
+        version = settings.get("version") or cls.version
         for obj in objects:
             api_version, kind, namespace, name = identity(obj)
             group, _ = names.parse_api_version(api_version)
-            stored.setdefault((group, kind), {})[namespace, name] = obj
+            stored.setdefault((group, kind), {})[namespace, name] = typed(obj, group, kind, version)
             if kind == "CustomResourceDefinition":
                 crd_shape.check(obj)
                 for schema in schemas_from_crd(obj):

@@ -37,7 +37,9 @@ def _secret_data(secret: _Struct) -> Mapping[str, Any] | None:
     given = secret.get("stringData")
     if not given:
         return None
-    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in given.items()}
+    encoded = {
+        name: base64.b64encode(text.encode("utf-8", "surrogatepass")).decode() for name, text in given.items()
+    }
     return {"data": secret.get("data", {}) | encoded, "stringData": REMOVED}
 
 

@@ -164,12 +164,18 @@ _ENV_RULE: Final = (
 )
 
 
+def byte_length(text: str) -> int:
+    """The length of a text in UTF-8, also of one that is not all characters."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def too_long(limit: int) -> str:
     """The server's words for a text above its limit."""
     return f"must be no more than {limit} bytes"
 
 
-def _broken(rule: str, pattern: str, *examples: str) -> str:
+def broken(rule: str, pattern: str, *examples: str) -> str:
+    """The server's words for a text that does not match a pattern."""
     shown = " or ".join(f"'{example}', " for example in examples)
     return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
 
@@ -177,33 +183,33 @@ def _broken(rule: str, pattern: str, *examples: str) -> str:
 def dns_label(value: str) -> list[str]:
     """What is wrong with an RFC 1123 label."""
     found = []
-    if len(value.encode()) > 63:
+    if byte_length(value) > 63:
         found.append(too_long(63))
     if _is_label(value) is None:
         if _is_subdomain(value) is not None:
             found.append("must not contain dots")
         else:
-            found.append(_broken(_LABEL_RULE, _LABEL, "my-name", "123-abc"))
+            found.append(broken(_LABEL_RULE, _LABEL, "my-name", "123-abc"))
     return found
 
 
 def dns_label_1035(value: str) -> list[str]:
     """What is wrong with an RFC 1035 label (names of Services)."""
     found = []
-    if len(value.encode()) > 63:
+    if byte_length(value) > 63:
         found.append(too_long(63))
     if _is_label_1035(value) is None:
-        found.append(_broken(_LABEL_1035_RULE, _LABEL_1035, "my-name", "abc-123"))
+        found.append(broken(_LABEL_1035_RULE, _LABEL_1035, "my-name", "abc-123"))
     return found
 
 
 def dns_subdomain(value: str) -> list[str]:
     """What is wrong with an RFC 1123 subdomain, which most object names are."""
     found = []
-    if len(value.encode()) > 253:
+    if byte_length(value) > 253:
         found.append(too_long(253))
     if _is_subdomain(value) is None:
-        found.append(_broken(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
+        found.append(broken(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
     return found
 
 
@@ -213,7 +219,7 @@ def qualified_name(value: str) -> list[str]:
     parts = value.split("/")
     if len(parts) > 2:
         rule = f"a qualified name {_NAME_PART_RULE}"
-        return [_broken(rule, _QUALIFIED, "MyName", "my.name", "123-abc") + _PREFIX_NOTE]
+        return [broken(rule, _QUALIFIED, "MyName", "my.name", "123-abc") + _PREFIX_NOTE]
     if len(parts) == 2:
         if not parts[0]:
             found.append("prefix part must be non-empty")
@@ -222,10 +228,10 @@ def qualified_name(value: str) -> list[str]:
     name = parts[-1]
     if not name:
         found.append("name part must be non-empty")
-    elif len(name.encode()) > 63:
+    elif byte_length(name) > 63:
         found.append(f"name part {too_long(63)}")
     if _is_qualified(name) is None:
-        found.append(f"name part {_broken(_NAME_PART_RULE, _QUALIFIED, 'MyName', 'my.name', '123-abc')}")
+        found.append(f"name part {broken(_NAME_PART_RULE, _QUALIFIED, 'MyName', 'my.name', '123-abc')}")
     return found
 
 
@@ -235,10 +241,10 @@ _PREFIX_NOTE: Final = " with an optional DNS subdomain prefix and '/' (e.g. 'exa
 def label_value(value: str) -> list[str]:
     """What is wrong with a label's value."""
     found = []
-    if len(value.encode()) > 63:
+    if byte_length(value) > 63:
         found.append(too_long(63))
     if _is_value(value) is None:
-        found.append(_broken(_VALUE_RULE, _VALUE, "MyValue", "my_value", "12345"))
+        found.append(broken(_VALUE_RULE, _VALUE, "MyValue", "my_value", "12345"))
     return found
 
 
@@ -253,7 +259,7 @@ def env_name(value: str) -> list[str]:
 def port_name(value: str) -> list[str]:
     """What is wrong with a port's name (an IANA service name)."""
     found = []
-    if len(value) > 15:
+    if byte_length(value) > 15:
         found.append(too_long(15))
     if _is_port(value) is None:
         found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")

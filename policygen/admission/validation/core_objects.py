@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from policygen.admission.validation import content, metadata, resources
 from policygen.admission.validation.field import FieldErrors, Object
+from policygen.kube.names import byte_length
 from policygen.kube.quantity import Quantity
 
 _MAX_DATA: Final = 1024 * 1024
@@ -49,7 +50,7 @@ def _config_data(found: FieldErrors, obj: Object) -> None:
         found.messages(f"data[{key}]", key, content.config_key(key))
         if key in binary:
             found.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
-        size += len(value.encode())
+        size += byte_length(value)
     for key, value in binary.items():
         found.messages(f"binaryData[{key}]", key, content.config_key(key))
         size += len(value) * 3 // 4

@@ -24,6 +24,7 @@ from policygen.cel.program import Program, compile_program
 from policygen.cel.values import NONE, Duration, Optional, Timestamp
 from policygen.kube import custom
 from policygen.kube.custom import FieldProblem
+from policygen.kube.names import byte_length
 from policygen.kube.objects import path_text
 from policygen.kube.schema import Constraints, KindSchema, ListOf, MapOf, Node, Scalar, Struct
 
@@ -338,7 +339,7 @@ def _own_message(rule: Mapping[str, Any], variables: Mapping[str, Any], minor: i
     except (CompileError, EvalError):
         return None
     said = said.strip() if isinstance(said, str) else ""
-    usable = said and "\n" not in said and len(said.encode()) <= _LONGEST_MESSAGE
+    usable = said and "\n" not in said and byte_length(said) <= _LONGEST_MESSAGE
     return said if usable else None
 
 

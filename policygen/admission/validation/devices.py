@@ -9,6 +9,7 @@ from typing import Any, Final
 from policygen.admission import resource_names
 from policygen.admission.validation import content, internal, metadata
 from policygen.admission.validation.field import FieldErrors, Object
+from policygen.kube.names import byte_length
 
 _MOST: Final = 32
 _MOST_ALTERNATIVES: Final = 8
@@ -211,7 +212,7 @@ def _expression(found: FieldErrors, expression: str, version: str, path: str) ->
     """`validateCELExpression`; its words are those of the selector compiler."""
     from policygen.dra import selectors
 
-    if len(expression.encode()) > _LONGEST_SELECTOR:
+    if byte_length(expression) > _LONGEST_SELECTOR:
         found.too_long(path, _LONGEST_SELECTOR)
         return
     compiled = selectors.compile_selector(expression, version=version)
@@ -267,7 +268,7 @@ def _qualified(found: FieldErrors, name: str, path: str) -> None:
 
 
 def _identifier(found: FieldErrors, name: str, path: str) -> None:
-    if len(name.encode()) > 32:
+    if byte_length(name) > 32:
         found.too_long(path, 32)
     found.messages(path, name, content.c_identifier(name))
 
@@ -276,7 +277,7 @@ def driver_name(found: FieldErrors, name: str, path: str) -> None:
     """`ValidateCSIDriverName`, which drivers of devices share."""
     if not name:
         found.required(path)
-    if len(name.encode()) > 63:
+    if byte_length(name) > 63:
         found.too_long(path, 63)
     found.messages(path, name, content.subdomain(name.lower()))
 
@@ -290,7 +291,7 @@ def _configuration(found: FieldErrors, config: Object, path: str) -> None:
     parameters, at = opaque.get("parameters"), f"{path}.opaque.parameters"
     if parameters is None:
         found.required(at)
-    elif len(json.dumps(parameters, separators=(",", ":")).encode()) > _LONGEST_PARAMETERS:
+    elif byte_length(json.dumps(parameters, separators=(",", ":"))) > _LONGEST_PARAMETERS:
         found.too_long(at, _LONGEST_PARAMETERS)
     elif not isinstance(parameters, dict):
         found.invalid(at, "<value omitted>", "must be a valid JSON object")

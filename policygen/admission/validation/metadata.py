@@ -8,6 +8,7 @@ from typing import Any, Final
 from policygen.admission.validation import content
 from policygen.admission.validation.content import Messages
 from policygen.admission.validation.field import FieldErrors, Object, mapping
+from policygen.kube.names import byte_length
 
 IMMUTABLE: Final = "field is immutable"
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
@@ -101,7 +102,7 @@ def annotation_map(found: FieldErrors, given: Mapping[str, str], path: str) -> N
             found.messages(path, key, messages)
         size += len(key) + len(value)
     if size * 4 > _ANNOTATIONS_LIMIT:
-        size = sum(len(key.encode()) + len(value.encode()) for key, value in given.items())
+        size = sum(byte_length(key) + byte_length(value) for key, value in given.items())
         if size > _ANNOTATIONS_LIMIT:
             found.too_long(path, _ANNOTATIONS_LIMIT)
 

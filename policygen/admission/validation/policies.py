@@ -15,6 +15,7 @@ from typing import Any, Final
 from policygen.admission.validation import content, metadata
 from policygen.admission.validation.expressions import Compiler
 from policygen.admission.validation.field import FieldErrors, Object
+from policygen.kube.names import byte_length
 
 _FAILURE: Final = ("Fail", "Ignore")
 _MATCH: Final = ("Equivalent", "Exact")
@@ -370,7 +371,7 @@ def _audit_annotation(
     trimmed = expression.strip()
     if not trimmed:
         found.required(f"{path}.valueExpression", "valueExpression is not specified")
-    elif len(trimmed.encode()) > _LONGEST_ANNOTATION:
+    elif byte_length(trimmed) > _LONGEST_ANNOTATION:
         says = f"must not exceed {_LONGEST_ANNOTATION} bytes in length"
         found.required(f"{path}.valueExpression", says)
     else:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from policygen.admission.validation import content, internal
 from policygen.admission.validation.field import FieldErrors, Object
 from policygen.admission.validation.volumes import descending_path
+from policygen.kube.names import byte_length
 
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -153,7 +154,7 @@ def _app_armor(found: FieldErrors, profile: Any, path: str) -> None:
                 found.required(at, "must be set when AppArmor type is Localhost")
         elif local != local.strip():
             found.invalid(at, local, "must not be padded with whitespace")
-        elif len(local.encode()) > 4095:
+        elif byte_length(local) > 4095:
             found.too_long(at, 4095)
     elif kind in ("RuntimeDefault", "Unconfined"):
         if local is not None:
