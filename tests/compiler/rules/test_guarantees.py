@@ -75,14 +75,12 @@ def test_every_object_is_valid(version, rollout):
 
 
 @pytest.mark.parametrize(
-    ("version", "workloads"),
-    [("1.34", BUILT_IN + CUSTOM), ("1.35", ["Pod"]), ("1.36", ["Pod"]), ("1.37", ["Pod"])],
-)
-@pytest.mark.parametrize(
     ("choice", "rollout"), [("reject", "enforce"), ("replace", "enforce"), ("reject", "observe")]
 )
-def test_every_expression_compiles_as_a_new_one(version, workloads, choice, rollout):
-    match = {"workloads": workloads, "labels": {"app": "x"}, "image": {"startsWith": "train"}}
+def test_every_expression_compiles_for_every_shape(choice, rollout):
+    """On the oldest version, whose new policies have the fewest functions."""
+    version = "1.34"
+    match = {"workloads": BUILT_IN + CUSTOM, "labels": {"app": "x"}, "image": {"startsWith": "train"}}
     for rule in RULES.values():
         more = {"onConflict": choice, "match": match, "rollout": rollout}
         for item in policies(compile_rules(rule | more, version=version)):
@@ -90,16 +88,14 @@ def test_every_expression_compiles_as_a_new_one(version, workloads, choice, roll
             assert errors == [], item["metadata"]["name"]
 
 
-@pytest.mark.parametrize(
-    ("choice", "rollout"), [("reject", "enforce"), ("replace", "enforce"), ("reject", "observe")]
-)
-def test_every_policy_compiles_with_the_types_of_its_variables(choice, rollout):
-    """A server of 1.34 compiles new policies as one of 1.33 compiles stored ones."""
-    more = {"onConflict": choice, "rollout": rollout, "match": {"workloads": ["Pod", "JobSet"]}}
-    bundle = compile_rules(*(rule | more for rule in combined(RULES).values()), version="1.34")
+@pytest.mark.parametrize(("version", "before"), [("1.34", "1.33"), ("1.37", "1.36")])
+def test_every_policy_compiles_with_the_types_of_its_variables(version, before):
+    """A server compiles new policies as the version before it compiles stored ones."""
+    more = {"onConflict": "reject", "match": {"workloads": ["Pod", "JobSet"]}}
+    bundle = compile_rules(*(rule | more for rule in combined(RULES).values()), version=version)
     for item in policies(bundle):
         if item["kind"].endswith("Policy"):
-            found = compile_policy(read_policy(item), "1.33")
+            found = compile_policy(read_policy(item), before)
             assert [expression.error for expression in found.errors()] == [], item["metadata"]["name"]
 
 
@@ -137,7 +133,7 @@ def uncompiled(text, form, version):
 # --- idempotent --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["Pod", "Deployment", "CronJob", *CUSTOM])
+@pytest.mark.parametrize("kind", ["Pod", "CronJob", "JobSet", "PyTorchJob", "RayCluster"])
 def test_a_second_admission_changes_nothing(kind):
     if kind in CRD_FILES:
         needs_definitions()
@@ -155,7 +151,7 @@ def test_a_second_admission_changes_nothing(kind):
 # --- order-independent -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["Pod", "Deployment", "JobSet"])
+@pytest.mark.parametrize("kind", ["Pod", "JobSet"])
 def test_the_order_of_policies_does_not_matter(kind):
     """Every pair of fields stands in both orders: forward and backward, and in some orders between.
 
@@ -166,7 +162,7 @@ def test_the_order_of_policies_does_not_matter(kind):
     rules = list(combined(RULES).values())
     by_rule = [policies(compile_rules({"match": {"workloads": [kind]}} | rule)) for rule in rules]
     places = list(range(len(rules)))
-    orders = [places, places[::-1], *(random.Random(seed).sample(places, len(places)) for seed in range(3))]
+    orders = [places, places[::-1], *(random.Random(seed).sample(places, len(places)) for seed in range(1))]
     seen = []
     for order in orders:
         stored = [item for place, rule in zip(order, by_rule, strict=True) for item in renamed(rule, place)]
@@ -271,12 +267,10 @@ MAPS = ("labels", "annotations", "nodeSelector", "affinity", "resources", "secur
 @pytest.mark.parametrize(
     ("kind", "choice"),
     [
-        ("Pod", "keep"),
         ("Pod", "replace"),
         ("Pod", "reject"),
         ("Deployment", "keep"),
         ("JobSet", "keep"),
-        ("PyTorchJob", "replace"),
         ("RayCluster", "reject"),
     ],
 )
