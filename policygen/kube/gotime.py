@@ -1,44 +1,136 @@
-"""Go's time and duration texts, as far as API objects hold them (`metav1.Time`, `MicroTime`, `Duration`)."""
+"""Go's durations and RFC 3339 times (`time.ParseDuration`, `time.Parse`), as `metav1` types hold them.
+
+Durations and instants are integers: nanoseconds, the latter since 1970 UTC.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-_RFC3339: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:(Z)|([+-])(\d\d):(\d\d))"
-).fullmatch
+SECOND: Final = 1_000_000_000
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+
 _UNITS: Final = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,
-    "μs": 1_000,
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-    "h": 3_600_000_000_000,
-}
-_PART: Final = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)")
+    "ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 1_000_000, "s": SECOND, "m": MINUTE, "h": HOUR,
+}  # fmt: skip
+_STEP = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]+)")
+_LIMIT = 1 << 63
+_RFC3339 = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?"
+    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+)
+_DAYS_BEFORE_MONTH: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_duration(text: str) -> int | None:
+    """`time.ParseDuration` in nanoseconds, or None where it fails."""
+    negative = text.startswith("-")
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return 0
+    if not rest:
+        return None
+    total = position = 0
+    while position < len(rest):
+        step = _STEP.match(rest, position)
+        amount = None if step is None else _step(*step.groups(default=""))
+        if step is None or amount is None:
+            return None
+        total += amount
+        if total > _LIMIT:
+            return None
+        position = step.end()
+    if negative:
+        return -total
+    return total if total < _LIMIT else None
+
+
+def _step(whole: str, fraction: str, unit_name: str) -> int | None:
+    """One number with its unit; the fraction goes through doubles, as in Go."""
+    unit = _UNITS.get(unit_name)
+    if unit is None or not (whole or fraction) or len(whole.lstrip("0")) > 19:
+        return None
+    value = int(whole or "0") * unit
+    if value > _LIMIT:
+        return None
+    kept, scale = 0, 1.0
+    for digit in fraction:
+        longer = kept * 10 + int(digit)
+        if kept > (_LIMIT - 1) // 10 or longer > _LIMIT:
+            break
+        kept, scale = longer, scale * 10
+    if kept:
+        value += int(float(kept) * (float(unit) / scale))
+    return value if value <= _LIMIT else None
+
+
+def format_duration(ns: int) -> str:
+    """`Duration.String`: `1h30m0s`, `1.5ms`, `0s`."""
+    if ns == 0:
+        return "0s"
+    sign, magnitude = ("-", -ns) if ns < 0 else ("", ns)
+    if magnitude < SECOND:
+        for unit, name in ((1_000_000, "ms"), (1000, "µs"), (1, "ns")):
+            if magnitude >= unit:
+                return f"{sign}{_decimal(magnitude, unit)}{name}"
+    seconds = _decimal(magnitude % MINUTE, SECOND)
+    minutes = magnitude // MINUTE
+    if minutes == 0:
+        return f"{sign}{seconds}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{sign}{hours}h{minutes}m{seconds}s" if hours else f"{sign}{minutes}m{seconds}s"
+
+
+def _decimal(number: int, unit: int) -> str:
+    whole, rest = divmod(number, unit)
+    if rest == 0:
+        return str(whole)
+    return f"{whole}.{str(rest).zfill(len(str(unit)) - 1).rstrip('0')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """What a text says: nanoseconds since 1970, and seconds east of UTC."""
+
+    ns: int
+    offset: int
+
+
+def parse_rfc3339(text: str) -> Instant | None:
+    """`time.Parse(time.RFC3339, text)`, or None where it fails. The year may be 0."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    if not (
+        1 <= month <= 12 and 1 <= day <= days_in(year, month) and hour < 24 and minute < 60 and second < 60
+    ):
+        return None
+    offset = 0
+    if match[8]:
+        east_hours, east_minutes = int(match[9]), int(match[10])
+        if east_hours > 24 or east_minutes > 60:
+            return None
+        offset = (east_hours * 3600 + east_minutes * 60) * (-1 if match[8] == "-" else 1)
+    nanoseconds = int((match[7] or "")[:9].ljust(9, "0"))
+    seconds = days_since_epoch(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset
+    return Instant(seconds * SECOND + nanoseconds, offset)
 
 
 def parse_time(text: str) -> datetime | None:
     """An RFC 3339 time in UTC, cut to microseconds; None when Go would not parse it."""
-    match = _RFC3339(text)
-    if match is None:
+    instant = parse_rfc3339(text)
+    if instant is None:
         return None
-    year, month, day, hour, minute, second, fraction, _, sign, off_hours, off_minutes = match.groups()
-    micro = int((fraction or "0").ljust(6, "0")[:6])
     try:
-        moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), micro, UTC)
-        if sign:
-            if int(off_hours) > 24 or int(off_minutes) > 60:
-                return None
-            offset = timedelta(hours=int(off_hours), minutes=int(off_minutes))
-            moment = moment - offset if sign == "+" else moment + offset
-    except (ValueError, OverflowError):
+        return _EPOCH + timedelta(microseconds=instant.ns // 1000)
+    except OverflowError:
         return None
-    return moment
 
 
 def format_time(moment: datetime, *, micro: bool = False) -> str:
@@ -47,49 +139,20 @@ def format_time(moment: datetime, *, micro: bool = False) -> str:
     return f"{text}.{moment.microsecond:06d}Z" if micro else f"{text}Z"
 
 
-def parse_duration(text: str) -> int | None:
-    """Nanoseconds of a Go duration such as `1h15m30.5s`; None when Go would not parse it."""
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    if rest == "0":
-        return 0
-    if not rest:
-        return None
-    total = 0
-    at = 0
-    while at < len(rest):
-        match = _PART.match(rest, at)
-        if match is None or not (match[1] or match[2]):
-            return None
-        unit = _UNITS[match[3]]
-        total += int(match[1] or "0") * unit
-        if match[2]:
-            total += int(match[2]) * unit // 10 ** len(match[2])
-        at = match.end()
-    if total > 2**63 - (0 if text.startswith("-") else 1):
-        return None
-    return -total if text.startswith("-") else total
+def _leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
-def format_duration(nanoseconds: int) -> str:
-    """A duration as Go's `Duration.String` writes it."""
-    if nanoseconds == 0:
-        return "0s"
-    sign = "-" if nanoseconds < 0 else ""
-    rest = abs(nanoseconds)
-    if rest < 1_000_000_000:
-        for unit, size in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000)):
-            if rest < size * 1000:
-                return f"{sign}{_decimal(rest, size)}{unit}"
-    minutes, seconds = divmod(rest, _UNITS["m"])
-    hours, minutes = divmod(minutes, 60)
-    text = f"{_decimal(seconds, 1_000_000_000)}s"
-    if hours:
-        return f"{sign}{hours}h{minutes}m{text}"
-    return f"{sign}{minutes}m{text}" if minutes else f"{sign}{text}"
+def days_in(year: int, month: int) -> int:
+    """How many days a month has."""
+    if month == 2:
+        return 29 if _leap(year) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
 
 
-def _decimal(value: int, size: int) -> str:
-    whole, fraction = divmod(value, size)
-    if not fraction:
-        return str(whole)
-    return f"{whole}.{str(fraction).rjust(len(str(size)) - 1, '0').rstrip('0')}"
+def days_since_epoch(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 in the proleptic Gregorian calendar."""
+    before = year - 1
+    days = before * 365 + before // 4 - before // 100 + before // 400
+    days += _DAYS_BEFORE_MONTH[month - 1] + (1 if month > 2 and _leap(year) else 0) + day - 1
+    return days - 719162
