@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from policygen.compiler.model import Condition, Device, Model, Text
+from policygen.compiler.model import Condition, Device, Model
+from policygen.compiler.places import Text
 from policygen.compiler.selectors import class_selectors, request_selectors
 from policygen.diagnostics import Diagnostic, Diagnostics, Label, Source, Span
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from policygen.compiler.model import Action, AddVolume, Json, Model, SetSecurityContext
+from policygen.compiler.model import Model
+from policygen.compiler.model_actions import Action, AddVolume, Json, SetSecurityContext
 from policygen.diagnostics import Diagnostics
 from policygen.kube.validate import check
 

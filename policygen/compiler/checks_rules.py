@@ -11,21 +11,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from policygen.compiler.model import (
+from policygen.compiler.model import Claim, Model
+from policygen.compiler.model_actions import (
     Action,
     AddPodAffinity,
     AddSharedMemory,
     AddSpread,
     AddToleration,
     AddVolume,
-    Claim,
     Containers,
     InjectClaim,
-    Match,
-    Model,
-    Owner,
     ReplaceLimits,
-    Requirement,
     Rule,
     SetAnnotation,
     SetEnv,
@@ -36,8 +32,8 @@ from policygen.compiler.model import (
     SetSchedulerName,
     SetSecurityContext,
     SetUserNamespace,
-    Uses,
 )
+from policygen.compiler.model_match import Match, Owner, Requirement, Uses
 from policygen.compiler.resolve_match import IMPLICIT_PREFIX
 from policygen.diagnostics import Diagnostics, Label, Span, make
 from policygen.dra import catalogue

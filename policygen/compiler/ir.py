@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from policygen.compiler.model import Containers, Json, OnConflict
+from policygen.compiler.model_actions import Containers, Json, OnConflict
 from policygen.diagnostics import Span
 
 

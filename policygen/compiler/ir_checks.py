@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from policygen.compiler import ir
-from policygen.compiler.model import Model, Operation, Requirement, Rule
+from policygen.compiler.model import Model
+from policygen.compiler.model_actions import Rule
+from policygen.compiler.model_match import Operation, Requirement
 from policygen.compiler.workloads import WORKLOADS, Workload
 from policygen.diagnostics import Diagnostics, Label
 

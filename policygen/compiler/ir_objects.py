@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from policygen.compiler.model import Json, Limits, Quota, Toleration
+from policygen.compiler.model import Limits, Quota
+from policygen.compiler.model_actions import Json, Toleration
 from policygen.diagnostics import Span
 
 

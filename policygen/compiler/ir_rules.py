@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import assert_never
 
 from policygen.compiler import ir
-from policygen.compiler import model as m
+from policygen.compiler import model_actions as m
+from policygen.compiler.model_actions import Json
+from policygen.compiler.model_match import Requirement
 
 SHARED_MEMORY = "shared-memory"
 """The name of the memory volume."""
@@ -36,14 +38,14 @@ def lower_rules(rules: Sequence[m.Rule]) -> dict[str, tuple[ir.Node, ...]]:
     return {name: tuple(_exact(node, covered) for node in found) for name, found in nodes.items()}
 
 
-def _exact(node: ir.Node, covered: list[dict[str, m.Json]]) -> ir.Node:
+def _exact(node: ir.Node, covered: list[dict[str, Json]]) -> ir.Node:
     if isinstance(node, ir.Items) and node.identity == "toleration":
         if any(item.value in covered for item in node.items):
             return replace(node, identity="whole")
     return node
 
 
-def _wider(have: dict[str, m.Json], wanted: dict[str, m.Json]) -> bool:
+def _wider(have: dict[str, Json], wanted: dict[str, Json]) -> bool:
     return (
         "tolerationSeconds" not in have
         and "tolerationSeconds" not in wanted
@@ -129,7 +131,7 @@ def _lower(action: m.Action) -> Iterator[ir.Node]:  # noqa: C901, PLR0912, PLR09
             )
             yield ir.NodeTerms(items, on_conflict)
         case m.PreferNodeAffinity(weight, requirements, on_conflict, span):
-            wanted: m.Json = {"matchExpressions": [requirement_item(part) for part in requirements]}
+            wanted: Json = {"matchExpressions": [requirement_item(part) for part in requirements]}
             keys = ", ".join(f"`{part.key}`" for part in requirements)
             item = ir.Item(
                 {"weight": weight, "preference": wanted}, ir.Origin(f"preference for {keys}", span)
@@ -176,7 +178,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def _spread(action: m.AddSpread) -> ir.Items:
-    value: dict[str, m.Json] = {
+    value: dict[str, Json] = {
         "maxSkew": action.max_skew,
         "topologyKey": action.over,
         "whenUnsatisfiable": action.when_unsatisfiable,
@@ -196,7 +198,7 @@ def _spread(action: m.AddSpread) -> ir.Items:
 
 
 def _pod_affinity(action: m.AddPodAffinity) -> ir.Items:
-    term: dict[str, m.Json] = {**_group(action.grouping), "topologyKey": action.over}
+    term: dict[str, Json] = {**_group(action.grouping), "topologyKey": action.over}
     side = "podAntiAffinity" if action.anti else "podAffinity"
     origin = ir.Origin(f"{'apart' if action.anti else 'together'} over `{action.over}`", action.span)
     guard = _has_labels(action.grouping)
@@ -208,14 +210,14 @@ def _pod_affinity(action: m.AddPodAffinity) -> ir.Items:
     return ir.Items(ir.InPod(), path, (item,), "affinity", action.on_conflict, guard)
 
 
-def _group(grouping: m.PodGrouping) -> dict[str, m.Json]:
+def _group(grouping: m.PodGrouping) -> dict[str, Json]:
     """Which pods are counted. `matchLabelKeys` compares with the pod's own labels: the term is a constant."""
-    labels: dict[str, m.Json] = dict(grouping.labels)
-    keys: list[m.Json] = []
+    labels: dict[str, Json] = dict(grouping.labels)
+    keys: list[Json] = []
     for key in (*grouping.by, *grouping.match_label_keys):
         if key not in keys and key not in labels:
             keys.append(key)
-    value: dict[str, m.Json] = {"labelSelector": {"matchLabels": labels} if labels else {}}
+    value: dict[str, Json] = {"labelSelector": {"matchLabels": labels} if labels else {}}
     if keys:
         value["matchLabelKeys"] = keys
     return value
@@ -231,7 +233,7 @@ def _volume(action: m.AddVolume) -> Iterator[ir.Node]:
     volume = ir.Item({"name": action.name, **stored_source(action.source)}, origin)
     yield ir.Items(ir.InPod(), ("spec", "volumes"), (volume,), "name", action.on_conflict, guard)
     for mount in action.mounts:
-        value: dict[str, m.Json] = {"name": action.name, "mountPath": mount.path}
+        value: dict[str, Json] = {"name": action.name, "mountPath": mount.path}
         if mount.read_only:
             value["readOnly"] = True
         if mount.sub_path is not None:
@@ -244,7 +246,7 @@ def _shared_memory(action: m.AddSharedMemory) -> Iterator[ir.Node]:
     origin = ir.Origin("shared memory", action.span)
     free = None if action.on_conflict == "replace" else _SHM_PATH
     guard = ir.SomeContainer((action.containers,), unless_mounted=free)
-    source: m.Json = {"medium": "Memory", "sizeLimit": action.size}
+    source: Json = {"medium": "Memory", "sizeLimit": action.size}
     volume = ir.Item({"name": SHARED_MEMORY, "emptyDir": source}, origin)
     yield ir.Items(ir.InPod(), ("spec", "volumes"), (volume,), "name", action.on_conflict, guard)
     mount = ir.Item({"name": SHARED_MEMORY, "mountPath": _SHM_PATH}, origin)
@@ -255,16 +257,16 @@ def _shared_memory(action: m.AddSharedMemory) -> Iterator[ir.Node]:
 # --- the stored form of values -----------------------------------------------------------------------------
 
 
-def env_var(name: str, source: m.EnvSource) -> dict[str, m.Json]:
+def env_var(name: str, source: m.EnvSource) -> dict[str, Json]:
     """An EnvVar; an empty value is left out, as Go leaves it out."""
-    reference: dict[str, m.Json]
+    reference: dict[str, Json]
     match source:
         case m.EnvLiteral(value):
             return {"name": name, "value": value} if value else {"name": name}
         case m.EnvField(path):
             reference = {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}
         case m.EnvResource(resource, divisor, container):
-            of: dict[str, m.Json] = {} if container is None else {"containerName": container}
+            of: dict[str, Json] = {} if container is None else {"containerName": container}
             reference = {"resourceFieldRef": {**of, "resource": resource, "divisor": divisor or "0"}}
         case m.EnvConfig(config, key, optional):
             reference = {"configMapKeyRef": _key_reference(config, key, optional)}
@@ -275,13 +277,13 @@ def env_var(name: str, source: m.EnvSource) -> dict[str, m.Json]:
     return {"name": name, "valueFrom": reference}
 
 
-def _key_reference(name: str, key: str, optional: bool | None) -> dict[str, m.Json]:
+def _key_reference(name: str, key: str, optional: bool | None) -> dict[str, Json]:
     return {"name": name, "key": key} | ({} if optional is None else {"optional": optional})
 
 
-def toleration_item(toleration: m.Toleration) -> dict[str, m.Json]:
+def toleration_item(toleration: m.Toleration) -> dict[str, Json]:
     """A Toleration without what is empty."""
-    value: dict[str, m.Json] = {
+    value: dict[str, Json] = {
         "key": toleration.key,
         "operator": toleration.operator,
         "value": toleration.value,
@@ -293,17 +295,17 @@ def toleration_item(toleration: m.Toleration) -> dict[str, m.Json]:
     return value
 
 
-def requirement_item(requirement: m.Requirement) -> dict[str, m.Json]:
+def requirement_item(requirement: Requirement) -> dict[str, Json]:
     """A requirement of a selector; `Exists` and its opposite have no values."""
-    value: dict[str, m.Json] = {"key": requirement.key, "operator": requirement.operator}
+    value: dict[str, Json] = {"key": requirement.key, "operator": requirement.operator}
     if requirement.values:
         value["values"] = list(requirement.values)
     return value
 
 
-def stored_source(source: dict[str, m.Json]) -> dict[str, m.Json]:
+def stored_source(source: dict[str, Json]) -> dict[str, Json]:
     """A volume source with the defaults that the API server fills in (`SetDefaults_Volume` and its kin)."""
-    stored: dict[str, m.Json] = {}
+    stored: dict[str, Json] = {}
     for kind, value in source.items():
         if isinstance(value, dict) and kind in {"configMap", "secret", "downwardAPI", "projected"}:
             stored[kind] = {**value, "defaultMode": value.get("defaultMode", 420)}

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from policygen.diagnostics import Span
 
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
 _BREAKS = "\r\n"
 _BLANKS = " \t"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of the user, in which every code point knows its place in the source, also in block scalars."""
+
+    value: str
+    span: Span = field(compare=False, repr=False)
+    offsets: tuple[int, ...] = field(compare=False, repr=False)
+    """Source offset of each code point of `value`, and one more for its end."""
+
+    def inner(self, start: int, end: int) -> Span:
+        """The span of `value[start:end]` in the source."""
+        last = len(self.offsets) - 1
+        first = self.offsets[max(0, min(start, last))]
+        behind = self.offsets[max(0, min(end - 1, last))] + 1 if end > start else first
+        return Span(self.span.source, first, max(first, behind))
 
 
 def scalar_offsets(span: Span, text: str, style: str | None) -> tuple[int, ...]:

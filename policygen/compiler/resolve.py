@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from policygen.compiler.model import Claim, ClaimRef, Model, Priority, Rule, Safety
+from policygen.compiler.model import Claim, Model, Priority, Safety
+from policygen.compiler.model_actions import ClaimRef, Rule
 from policygen.compiler.resolve_claims import device_count, resolve_claims
 from policygen.compiler.resolve_devices import resolve_devices
 from policygen.compiler.resolve_inject import Injecting

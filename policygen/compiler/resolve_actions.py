@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policygen.compiler.model import (
-    ClaimRef,
-    OnConflict,
-    Uses,
-)
+from policygen.compiler.model_actions import ClaimRef, OnConflict
+from policygen.compiler.model_match import Uses
 from policygen.compiler.resolve_match import Matching
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec_rules import (

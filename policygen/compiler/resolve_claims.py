@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from policygen.compiler.model import (
-    Alternative,
-    Claim,
-    Condition,
-    Device,
-    DeviceConfig,
-    DeviceRequest,
-)
+from policygen.compiler.model import Alternative, Claim, Condition, Device, DeviceConfig, DeviceRequest
 from policygen.compiler.resolve_alignment import reference_names, resolve_alignment
 from policygen.compiler.resolve_devices import resolve_configs, texts
 from policygen.compiler.resolve_where import lower_bound, resolve_where, view_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from policygen.compiler.model import Condition, Device, DeviceConfig, Text
+from policygen.compiler.model import Condition, Device, DeviceConfig
+from policygen.compiler.places import Text
 from policygen.compiler.resolve_where import DriverView, resolve_where
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import ConfigSpec, DeviceSpec

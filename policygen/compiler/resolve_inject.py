@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from policygen.compiler.model import (
+from policygen.compiler.model_actions import (
     Action,
     AddSharedMemory,
     AddVolume,

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policygen.compiler.model import (
-    Containers,
-    Match,
-    NamespaceMatch,
-    Operation,
-    Owner,
-    Safety,
-    StringMatch,
-    Text,
-    Uses,
-)
+from policygen.compiler.model import Safety
+from policygen.compiler.model_actions import Containers
+from policygen.compiler.model_match import Match, NamespaceMatch, Operation, Owner, StringMatch, Uses
+from policygen.compiler.places import Text
 from policygen.compiler.resolve_devices import texts
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import ClaimSpec

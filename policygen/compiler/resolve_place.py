@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from policygen.compiler.model import (
+from policygen.compiler.model_actions import (
     Action,
     AddPodAffinity,
     AddSchedulingGate,
@@ -16,13 +16,13 @@ from policygen.compiler.model import (
     PodGrouping,
     PreferNodeAffinity,
     ReplaceLimits,
-    Requirement,
     RequireNodeAffinity,
     SetNodeSelector,
     SetPriority,
     SetRuntimeClass,
     SetSchedulerName,
 )
+from policygen.compiler.model_match import Requirement
 from policygen.compiler.resolve_actions import Acting
 from policygen.compiler.spec_base import Block
 from policygen.compiler.spec_rules import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Mapping_
 from dataclasses import dataclass
 
-from policygen.compiler.model import Condition, Device, Operator, ScalarType, Text
+from policygen.compiler.model import Condition, Device, Operator, ScalarType
+from policygen.compiler.places import Text
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import TestSpec
 from policygen.compiler.spec_base import Block

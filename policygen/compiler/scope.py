@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from policygen.compiler.model import Json, Requirement, Text, Toleration
+from policygen.compiler.model_actions import Json, Toleration
+from policygen.compiler.model_match import Requirement
+from policygen.compiler.places import Text
 from policygen.compiler.spec import BodySpec
 from policygen.compiler.spec_base import Block
 from policygen.compiler.spec_rules import FullTolerationSpec, LabelTest, LabelTestSpec

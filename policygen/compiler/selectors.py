@@ -8,7 +8,8 @@ so each test is guarded by `has()`. An unknown domain alone is harmless: it read
 from __future__ import annotations
 
 from policygen.compiler.ir_objects import Selector
-from policygen.compiler.model import Condition, Device, Text
+from policygen.compiler.model import Condition, Device
+from policygen.compiler.places import Text
 
 
 def class_selectors(device: Device) -> tuple[Selector, ...]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Discriminator, PrivateAttr, ValidationInfo, model_validator
 from pydantic.alias_generators import to_camel
 
-from policygen.compiler.model import Text
+from policygen.compiler.places import Text
 from policygen.compiler.yaml import Mapping, Node, Scalar, Sequence
 from policygen.diagnostics import Span
 

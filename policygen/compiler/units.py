@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from policygen.compiler.model import Toleration
+from policygen.compiler.model_actions import Toleration
 from policygen.kube.quantity import Format, Quantity, QuantityError
 
 Comparator = Literal["==", "!=", "<", "<=", ">", ">="]

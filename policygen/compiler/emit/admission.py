@@ -17,7 +17,9 @@ from policygen.compiler.bundle import Manifest, Trace
 from policygen.compiler.emit.admission_choices import Choice, failure_policy, reinvocation_policy
 from policygen.compiler.ir_checks import check_rules, operations
 from policygen.compiler.ir_rules import lower_rules
-from policygen.compiler.model import Model, NamespaceMatch, Requirement, Rule
+from policygen.compiler.model import Model
+from policygen.compiler.model_actions import Rule
+from policygen.compiler.model_match import NamespaceMatch, Requirement
 from policygen.compiler.plan import predicates
 from policygen.compiler.plan.draft import Check, Draft
 from policygen.compiler.plan.planner import plan

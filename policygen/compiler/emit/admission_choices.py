@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from policygen.compiler import ir
-from policygen.compiler.model import Match, Rule
+from policygen.compiler.model_actions import Rule
+from policygen.compiler.model_match import Match
 
 
 @dataclass(frozen=True, slots=True)

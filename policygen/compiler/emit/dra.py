@@ -6,7 +6,7 @@ from typing import Any
 
 from policygen.compiler.bundle import Manifest, Trace
 from policygen.compiler.ir_objects import ClaimTemplate, DeviceClass, Opaque, Request, Selector, Subrequest
-from policygen.compiler.model import Toleration
+from policygen.compiler.model_actions import Toleration
 
 API_VERSION = "resource.k8s.io/v1"
 

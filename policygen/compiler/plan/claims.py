@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policygen.compiler import ir
-from policygen.compiler.model import Containers
+from policygen.compiler.model_actions import Containers
 from policygen.compiler.plan import predicates
 from policygen.compiler.plan.draft import (
     Check,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policygen.compiler.model import Json, OnConflict
+from policygen.compiler.model_actions import Json, OnConflict
 from policygen.compiler.plan.targets import Target
 from policygen.compiler.plan.text import bracket, literal
 from policygen.kube.catalog import Catalog

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from policygen.compiler import ir
-from policygen.compiler.model import Json
+from policygen.compiler.model_actions import Json
 from policygen.compiler.plan import predicates
 from policygen.compiler.plan.draft import (
     Check,

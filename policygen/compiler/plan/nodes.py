@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policygen.compiler import ir
-from policygen.compiler.model import Json
+from policygen.compiler.model_actions import Json
 from policygen.compiler.plan import leaves
 from policygen.compiler.plan.draft import Check, Draft, Op, any_pod, concatenated, no_pod, parents, pod_ops
 from policygen.compiler.plan.targets import Target

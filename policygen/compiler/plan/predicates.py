@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from policygen.compiler import ir
-from policygen.compiler.model import Containers, Match, Owner, Requirement, StringMatch, Uses
+from policygen.compiler.model_actions import Containers
+from policygen.compiler.model_match import Match, Owner, Requirement, StringMatch, Uses
 from policygen.compiler.plan.targets import Target
 from policygen.compiler.plan.text import all_of, any_of, call, camel, none_of, optional, string, strings
 from policygen.compiler.plan.variables import Variables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policygen.compiler.ir import Origin
-from policygen.compiler.model import Containers
+from policygen.compiler.model_actions import Containers
 from policygen.compiler.plan import predicates
 from policygen.compiler.plan.targets import Target
 from policygen.compiler.plan.text import all_of, call, camel

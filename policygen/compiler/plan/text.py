@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from policygen.compiler.model import Json
+from policygen.compiler.model_actions import Json
 
 WIDTH = 96
 _IDENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
