@@ -14,14 +14,19 @@ from typing import Any, Final
 from policygen.admission.attributes import Attributes
 from policygen.admission.compilation import Expression
 from policygen.admission.matching import Match
+from policygen.admission.native import check_size
 from policygen.admission.request import AdmissionRequest, Object
 from policygen.cel.budget import PER_CALL_LIMIT, Budget, OutOfBudgetError
 from policygen.cel.errors import EvalError
 from policygen.cel.values import to_json
+from policygen.diagnostics import PolicygenError
 from policygen.kube import catalog
 from policygen.kube.decode_errors import DecodeError
 from policygen.kube.names import GroupVersionKind, GroupVersionResource
 from policygen.kube.roundtrip import round_trip
+
+_MAX_SHOWN: Final = 10_000
+"""Values inside one variable; more is nothing for people to read."""
 
 _NAMESPACE_METADATA: Final = (
     "name",
@@ -193,7 +198,10 @@ def shown(variables: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in variables.items():
         try:
+            check_size(value, _MAX_SHOWN)
             found[name] = f"error: {value.message}" if isinstance(value, EvalError) else to_json(value)
+        except PolicygenError as error:
+            found[name] = f"error: {error.diagnostics[0].message}"
         except EvalError as error:
             found[name] = f"error: {error.message}"
     return found

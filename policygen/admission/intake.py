@@ -109,6 +109,28 @@ def check_policies(cluster: Cluster, found: Diagnostics) -> None:
                 )
 
 
+def check_accepted(policies: Iterable[Object], cluster: Cluster, found: Diagnostics) -> None:
+    """Policies and bindings that the server would refuse cannot be on it, and would judge nothing there.
+
+    What does not compile is another matter: `check_policies` tells it, and stored policies may be so.
+    """
+    from dataclasses import replace
+
+    from policygen.admission.server import admit
+
+    bare = replace(
+        without_policies(cluster), plugins=frozenset(), validate_objects=True, open_namespaces=True
+    )
+    for obj in policies:
+        outcome = admit(bare, request_for(obj, bare, Client()))
+        if not outcome.allowed and not (outcome.causes and all(map(_is_compile_error, outcome.causes))):
+            found.error(
+                "refused-policy",
+                f"the API server refuses `{objects.describe(obj)}`",
+                notes=(f"the API server says: {_short(outcome.message, 1000)}",),
+            )
+
+
 def check_stored(stored: Iterable[Object], version: str, found: Diagnostics) -> None:
     """Say which objects could not be in the cluster, and which were given twice: the later one counts."""
     seen: set[tuple[str, str, str, str]] = set()
@@ -136,6 +158,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _short(text: str) -> str:
+def _is_compile_error(cause: str) -> bool:
+    return "compilation failed" in cause or "must evaluate to" in cause
+
+
+def _short(text: str, limit: int = 80) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= 80 else flat[:79] + "…"
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from policygen.admission.outcome import MutationError, panic
 from policygen.cel.values import (
     NONE,
     Duration,
+    JSONPatchValue,
     ObjectValue,
     Optional,
     Timestamp,
@@ -25,12 +26,38 @@ from policygen.cel.values import (
     Uint,
     type_name,
 )
+from policygen.diagnostics import fail
 from policygen.merge.typed import Foreign
 
 _JSON_SAFE: Final = 2**53 - 1
 
+_MAX_VALUES: Final = 1_000_000
+
 _NATIVE: Final = frozenset({str, int, bool, float})
 """Values that are the same in CEL, in Go and in JSON."""
+
+
+def check_size(value: Any, limit: int = _MAX_VALUES) -> None:
+    """Refuse what no server can store: lists that hold a list many times over grow beyond all bounds.
+
+    The server would run out of memory, or be refused by its database, which takes 1.5 MiB.
+    """
+    left = limit
+    pending: list[Any] = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, (ObjectValue, JSONPatchValue)):
+            current = current.fields
+        if isinstance(current, Mapping):
+            below: Collection[Any] = current.values()
+        elif isinstance(current, list):
+            below = current
+        else:
+            continue
+        left -= len(below)
+        if left < 0:
+            fail("value-too-large", f"an expression's value holds more than {limit:,} values")
+        pending += [item for item in below if type(item) not in _NATIVE]
 
 
 class Native:

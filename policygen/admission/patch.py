@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from policygen.admission.native import Native, protobuf
+from policygen.admission.native import Native, check_size, protobuf
 from policygen.admission.outcome import MutationError, internal_error, panic
 from policygen.admission.request import Object
 from policygen.cel.values import JSONPatchValue, ObjectValue, type_name
@@ -32,6 +32,7 @@ def apply_configuration(value: Any, subject_data: tuple[Any, ...], obj: Object, 
     """The object with an `Object{…}` merged into it; `subject_data` is what expressions could read."""
     if type(value) is not ObjectValue:
         raise MutationError(f"unsupported return type from ApplyConfiguration expression: {type_name(value)}")
+    check_size(value)
     check_type_names(value)
     patch = Native(subject_data).object(value)
     patch["apiVersion"], patch["kind"] = obj.get("apiVersion"), obj.get("kind")
@@ -52,6 +53,7 @@ def json_patch(value: Any, subject_data: tuple[Any, ...], obj: Object, schema: K
 
     Raises `Denied` when the result does not decode: that is a 500 whatever the failurePolicy.
     """
+    check_size(value)
     native = Native(subject_data)
     operations = [_operation(item, native) for item in value]
     try:

@@ -100,7 +100,11 @@ def read_path(path: Path, found: Diagnostics | None = None) -> Iterator[Document
         _report(make("error", "manifest-not-found", f"cannot read `{path}`: {reason}"), found)
         return
     with stream:
-        yield from read_stream(stream, str(path), found)
+        try:
+            yield from read_stream(stream, str(path), found)
+        except OSError as error:
+            reason = (error.strerror or "unreadable").lower()
+            _report(make("error", "manifest-not-found", f"cannot read `{path}`: {reason}"), found)
 
 
 def read_text(text: str, name: str = "<input>", found: Diagnostics | None = None) -> Iterator[Document]:
@@ -277,7 +281,7 @@ def _value(text: str, name: str, line: int) -> Any:
             value = _JSON.decode(text)
         except (json.JSONDecodeError, RecursionError):
             value = None  # flow style, or a fault that the YAML reader places
-        if value is not None and text.count("{") + text.count("[") <= yaml11.MAX_DEPTH:
+        if value is not None and not _is_deep(value):
             return _mended(value) if "\\u" in text else value
     try:
         root = yaml11.compose(text)
@@ -296,6 +300,17 @@ def _value(text: str, name: str, line: int) -> Any:
     except yaml11.FaultError as error:
         span = _node_span(error.node, _source(text, name, line), line)
         raise PolicygenError([replace(error.diagnostic, primary=Label(span))]) from None
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether a value is nested deeper than manifests may be; the YAML reader then says where."""
+    level = [value]
+    for _ in range(yaml11.MAX_DEPTH):
+        below = [item.values() if type(item) is dict else item for item in level]
+        level = [item for items in below for item in items if type(item) is dict or type(item) is list]
+        if not level:
+            return False
+    return True
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

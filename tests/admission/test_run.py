@@ -186,7 +186,27 @@ def test_a_policy_of_the_wrong_shape(capsys: pytest.CaptureFixture[str]) -> None
 
     assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 2
 
-    assert "error[invalid-policy]" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "error[refused-policy]" in shown
+    assert 'Unsupported value: "Merge"' in shown
+
+
+def test_a_misspelt_field_of_a_policy_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("policy.yaml").write_text(POLICY.replace("matchConditions:", "matchCondition:"))
+    Path("pods.yaml").write_text(pods("a"))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 2
+
+    assert 'unknown field "spec.matchCondition"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing\n", "---\n---\n", '{"apiVersion": "v1", "kind": "List", "items": []}']
+)
+def test_no_object_is_an_error(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pods.yaml").write_text(text)
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 2
+    assert "error[no-objects]" in capsys.readouterr().err
 
 
 def test_a_panic_of_the_server_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -358,3 +378,30 @@ def test_a_run_without_policies_says_so(capsys: pytest.CaptureFixture[str]) -> N
     Path("pod.yaml").write_text(WANTED)
     assert run(["run", "-f", "pod.yaml"]) == 0
     assert "warning[no-policies]" in capsys.readouterr().err
+
+
+def growing(first: str, step: str, mutation: str) -> str:
+    """The policy with thirty variables, each made of the one before it twice."""
+    names = [
+        f"{{name: v{n}, expression: '{step.replace('V', f'variables.v{n - 1}')}'}}" for n in range(1, 31)
+    ]
+    variables = ", ".join([f"{{name: v0, expression: '{first}'}}", *names])
+    policy = POLICY.replace(
+        """variables: [{name: first, expression: "object.spec.containers[0].name"}]""",
+        f"variables: [{variables}]",
+    )
+    start = policy.index("    - patchType")
+    end = policy.index("---\napiVersion", start)
+    patch = f'    - patchType: JSONPatch\n      jsonPatch:\n        expression: "{mutation}"\n'
+    return policy[:start] + patch + policy[end:]
+
+
+@pytest.mark.parametrize("step", ["V + V", "[V, V]"])
+def test_values_that_outgrow_memory_are_refused(step: str, capsys: pytest.CaptureFixture[str]) -> None:
+    mutation = "[JSONPatch{op: 'add', path: '/metadata/labels', value: {'a': variables.v30}}]"
+    Path("policy.yaml").write_text(growing("[1]", step, mutation))
+    Path("pods.yaml").write_text(pods("a"))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "--explain"]) == 2
+
+    assert "error[value-too-large]" in capsys.readouterr().err

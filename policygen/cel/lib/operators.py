@@ -26,10 +26,12 @@ from policygen.cel.values import (
     equal,
     type_name,
 )
+from policygen.diagnostics import fail
 
 A, B = types.param("A"), types.param("B")
 _LIST, _MAP = types.list_of(A), types.map_of(A, B)
 _NS_PER_SECOND = 1_000_000_000
+_MAX_LIST: Final = 10_000_000
 TIMESTAMP_MIN: Final = -62_135_596_800 * _NS_PER_SECOND
 TIMESTAMP_MAX: Final = 253_402_300_799 * _NS_PER_SECOND + 999_999_999
 
@@ -82,6 +84,8 @@ def add(left: Value, right: Value) -> Value:
     if kind is Duration and other is Timestamp:
         return timestamp_of(left.ns + right.ns, right.offset)
     if isinstance(left, list) and isinstance(right, list):
+        if len(left) + len(right) > _MAX_LIST:
+            fail("value-too-large", f"an expression makes a list of more than {_MAX_LIST:,} values")
         return left + right
     raise _no_overload("_+_", left)
 

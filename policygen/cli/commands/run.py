@@ -178,7 +178,8 @@ def _cluster(
 ) -> Cluster:
     """The cluster that the inputs describe."""
     from policygen.admission.cluster import DEFAULT_PLUGINS, Cluster
-    from policygen.admission.intake import check_stored, standard_namespaces
+    from policygen.admission.intake import check_accepted, check_stored, standard_namespaces
+    from policygen.admission.policy import is_policy_object
     from policygen.admission.server import PLUGINS
     from policygen.cli.policies import load
     from policygen.kube import reader, versions
@@ -192,7 +193,7 @@ def _cluster(
     given = loaded.objects + [document.value for document in reader.read_paths(others, found)]
     check_stored(given, version, found)
     found.raise_if_errors()
-    return Cluster.from_objects(
+    cluster = Cluster.from_objects(
         [*standard_namespaces(), *given],
         version=version,
         authorizer=dict.fromkeys(allow, True) if allow else None,
@@ -200,6 +201,8 @@ def _cluster(
         open_namespaces=not has_namespaces,
         validate_objects=not policies_only,
     )
+    check_accepted(filter(is_policy_object, given), cluster, found)
+    return cluster
 
 
 def _version_of(named: set[str], found: Diagnostics) -> str:
@@ -226,6 +229,8 @@ def _run(files: Paths, cluster: Cluster, settings: Settings, jobs: int) -> int:
         for result in results:
             click.echo("".join(result.text), nl=False)
             total.add(result)
+    if not (total.total or total.faulty or unreadable.has_errors):
+        unreadable.error("no-objects", "there is no object in what `-f` names")
     report((*unreadable.sorted(), *total.diagnostics))
     _summary(total)
     if total.faulty or unreadable.has_errors:
@@ -243,14 +248,12 @@ def _summary(total: Tally) -> None:
 
 def _chunks(files: Paths, found: Diagnostics) -> Iterator[list[RawDocument]]:
     """The documents of all files, some at a time; the files are read as they are needed."""
-    from policygen.kube import reader
-
     chunk: list[RawDocument] = []
     size = 0
     for path in files:
         for name, opened in _streams(path, found):
             with opened as stream:
-                for raw in reader.split_stream(stream, name, found):
+                for raw in _documents(stream, name, found):
                     chunk.append(raw)
                     size += len(raw.data)
                     if len(chunk) >= _CHUNK_DOCUMENTS or size >= _CHUNK_BYTES:
@@ -258,6 +261,16 @@ def _chunks(files: Paths, found: Diagnostics) -> Iterator[list[RawDocument]]:
                         chunk, size = [], 0
     if chunk:
         yield chunk
+
+
+def _documents(stream: BinaryIO, name: str, found: Diagnostics) -> Iterator[RawDocument]:
+    from policygen.kube import reader
+
+    try:
+        yield from reader.split_stream(stream, name, found)
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        found.error("manifest-not-found", f"cannot read `{name}`: {reason}")
 
 
 def _streams(path: Path, found: Diagnostics) -> Iterator[tuple[str, Any]]:
