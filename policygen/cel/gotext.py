@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_NAMED_ESCAPES: Final = {
-    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-    "\\": "\\\\", '"': '\\"',
-}  # fmt: skip
+from policygen.kube.gotext import quote, quoted
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
@@ -23,32 +20,13 @@ _BOOLS: Final = {
 }
 
 
-def quote(text: str) -> str:
-    r"""`strconv.Quote`: double quotes, Go's escapes, `\x`, `\u` and `\U` for what cannot be printed."""
-    return '"' + "".join(_quoted(char) for char in text) + '"'
-
-
-def _quoted(char: str) -> str:
-    escape = _NAMED_ESCAPES.get(char)
-    if escape is not None:
-        return escape
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x20 or code == 0x7F:
-        return f"\\x{code:02x}"
-    if 0xD800 <= code < 0xE000:
-        return "\ufffd"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
 def quote_bytes(data: bytes) -> str:
     r"""`strconv.Quote` of a string that may not be UTF-8: bytes that are not appear as `\xff`."""
     text = data.decode("utf-8", "surrogateescape")
     return (
         '"'
         + "".join(
-            f"\\x{ord(char) - 0xDC00:02x}" if 0xDC80 <= ord(char) < 0xDD00 else _quoted(char) for char in text
+            f"\\x{ord(char) - 0xDC00:02x}" if 0xDC80 <= ord(char) < 0xDD00 else quoted(char) for char in text
         )
         + '"'
     )

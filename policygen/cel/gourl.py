@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from policygen.cel.gotext import quote, quote_bytes
+from policygen.cel.gotext import quote_bytes
 from policygen.cel.netip import AddressError, parse_address
+from policygen.kube.gotext import quote
 
 Mode: TypeAlias = Literal["path", "host", "zone", "user", "query", "fragment"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from policygen.cel.gotext import parse_int, quote
+from policygen.cel.gotext import parse_int
+from policygen.kube.gotext import quote
 
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _DIGITS: Final = frozenset("0123456789")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, Literal, TypeAlias
 
-from policygen.merge.fieldpath import go_quote
+from policygen.kube.gotext import quote
 
 Step: TypeAlias = str | int
 
@@ -106,12 +106,12 @@ def _keys(items: list[Any], named: bool) -> list[str]:
 
 def _field(path: str, key: str) -> str:
     plain = key.replace("-", "").replace("_", "").isalnum()
-    step = key if plain else f"[{go_quote(key)}]"
+    step = key if plain else f"[{quote(key)}]"
     return f"{path}.{step}" if path and plain else path + step
 
 
 def _item(item: Any, index: int, named: bool) -> str:
-    return f"[name={go_quote(item['name'])}]" if named else f"[{index}]"
+    return f"[name={quote(item['name'])}]" if named else f"[{index}]"
 
 
 def _apply(change: Change, value: Any, steps: tuple[Step, ...]) -> Any:

@@ -8,22 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
+
+from policygen.kube.gotext import quote
 
 Key: TypeAlias = tuple[Any, ...]
 """What two items of an associative list have in common when they are the same item."""
-
-_ESCAPES: Final = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
 
 
 def field_element(name: str) -> str:
@@ -58,7 +48,7 @@ def value_text(value: Any) -> str:
         case float():
             return go_float(value)
         case str():
-            return go_quote(value)
+            return quote(value)
         case list():
             return "[" + ",".join(map(value_text, value)) + "]"
         case dict():
@@ -79,25 +69,6 @@ def identity(value: Any) -> Any:
     if kind is dict:
         return ("map", *((key, identity(value[key])) for key in sorted(value)))
     return value
-
-
-def go_quote(text: str) -> str:
-    """A string as Go's `%q` prints it."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(_quoted(character) for character in text) + '"'
-
-
-def _quoted(character: str) -> str:
-    escaped = _ESCAPES.get(character)
-    if escaped is not None:
-        return escaped
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def go_float(value: float) -> str:

@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from policygen.merge.fieldpath import go_quote
+from policygen.kube.gotext import quote
 
 _MISSING: Final = "missing value"
 _INDEX = re.compile(r"[+-]?[0-9]+").fullmatch
@@ -225,10 +225,10 @@ def _position(items: list[Any], key: str) -> int:
 
 def _integer(key: str) -> int:
     if _INDEX(key) is None:
-        raise PatchError(f"strconv.Atoi: parsing {go_quote(key)}: invalid syntax")
+        raise PatchError(f"strconv.Atoi: parsing {quote(key)}: invalid syntax")
     index = int(key)
     if not -(2**63) <= index < 2**63:
-        raise PatchError(f"strconv.Atoi: parsing {go_quote(key)}: value out of range")
+        raise PatchError(f"strconv.Atoi: parsing {quote(key)}: value out of range")
     return index
 
 

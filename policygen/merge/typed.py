@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias
 
+from policygen.kube.gotext import quote
 from policygen.kube.schema import ANY, ListOf, MapOf, Node, Scalar, Struct
 from policygen.merge.fieldpath import (
     Key,
     field_element,
     go_float,
-    go_quote,
     identity,
     index_element,
     key_element,
@@ -148,7 +148,7 @@ def _default(node: ListOf, key: str) -> Any:
     defaults = _key_defaults(node)
     if key not in defaults:
         text = "associative list with keys has an element that omits key field"
-        raise KeyedItemError(f"{text} {go_quote(key)} (and doesn't have default value)")
+        raise KeyedItemError(f"{text} {quote(key)} (and doesn't have default value)")
     return identity(defaults[key])
 
 
@@ -318,7 +318,7 @@ def _go_syntax(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return go_quote(value)
+            return quote(value)
         case float():
             return go_float(value)
         case Foreign():
@@ -326,7 +326,7 @@ def _go_syntax(value: Any) -> str:
         case list():
             return "[]interface {}{" + ", ".join(map(_go_syntax, value)) + "}"
         case dict():
-            pairs = (f"{go_quote(key)}:{_go_syntax(value[key])}" for key in sorted(value))
+            pairs = (f"{quote(key)}:{_go_syntax(value[key])}" for key in sorted(value))
             return "map[string]interface {}{" + ", ".join(pairs) + "}"
         case _:
             return str(value)

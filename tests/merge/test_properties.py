@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policygen.kube import objects
+from policygen.kube.gotext import quote
 from policygen.kube.schema import Field, KindSchema, ListOf, MapOf, Node, Scalar, Struct
 from policygen.merge import merge
 from policygen.merge.diff import apply, diff
-from policygen.merge.fieldpath import go_float, go_quote
+from policygen.merge.fieldpath import go_float
 
 WORDS = st.sampled_from(["a", "b", "c", "d"])
 JSON = st.recursive(
@@ -123,7 +124,7 @@ def test_a_printed_float_reads_back(value: float) -> None:
 
 @given(st.text(max_size=20))
 def test_a_quoted_text_is_one_line(text: str) -> None:
-    assert "\n" not in go_quote(text)
+    assert "\n" not in quote(text)
 
 
 def _sorted(value: Any) -> str:

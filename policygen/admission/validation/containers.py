@@ -119,7 +119,9 @@ def _common(found: FieldErrors, container: Object, pod: Pod, path: str) -> None:
             found.messages(f"{path}.name", name, messages)
     if not container.get("image"):
         found.required(f"{path}.image")
-    _choice(found, container, "terminationMessagePolicy", _MESSAGE_POLICIES, path)
+    found.choice(
+        f"{path}.terminationMessagePolicy", container.get("terminationMessagePolicy"), _MESSAGE_POLICIES
+    )
     mounts, devices = container.get("volumeMounts") or (), container.get("volumeDevices") or ()
     if container.get("ports"):
         _ports(found, container["ports"], f"{path}.ports")
@@ -133,7 +135,7 @@ def _common(found: FieldErrors, container: Object, pod: Pod, path: str) -> None:
         _devices(found, container, pod.volumes, f"{path}.volumeDevices")
         if not pod.host_users:
             found.forbidden(f"{path}.volumeDevices", "when `hostUsers` is false")
-    _choice(found, container, "imagePullPolicy", _PULL_POLICIES, path)
+    found.choice(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), _PULL_POLICIES)
     if container.get("resources"):
         resources.requirements(found, container["resources"], f"{path}.resources", pod.claims)
     if container.get("resizePolicy"):
@@ -141,16 +143,6 @@ def _common(found: FieldErrors, container: Object, pod: Pod, path: str) -> None:
     if container.get("securityContext"):
         at = f"{path}.securityContext"
         security.of_container(found, container["securityContext"], at, host_users=pod.host_users)
-
-
-def _choice(found: FieldErrors, container: Object, field: str, choices: tuple[str, ...], path: str) -> None:
-    value = container.get(field)
-    if value in choices:
-        return
-    if not value:
-        found.required(f"{path}.{field}")
-    else:
-        found.unsupported(f"{path}.{field}", value, choices)
 
 
 def _restart(found: FieldErrors, container: Object, path: str) -> None:
@@ -197,7 +189,7 @@ def _ports(found: FieldErrors, ports: list[Object], path: str) -> None:
             found.messages(f"{at}.containerPort", number, content.port_number(number))
         if host:
             found.messages(f"{at}.hostPort", host, content.port_number(host))
-        _choice(found, port, "protocol", _PROTOCOLS, at)
+        found.choice(f"{at}.protocol", port.get("protocol"), _PROTOCOLS)
 
 
 def _host_ports(found: FieldErrors, containers: list[Object], path: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from policygen.kube.gotext import quote
 
 Object = dict[str, Any]
 """A JSON object, as kubectl would send it."""
@@ -19,11 +21,6 @@ UNSUPPORTED: Final = "Unsupported value"
 TOO_LONG: Final = "Too long"
 TOO_MANY: Final = "Too many"
 INTERNAL: Final = "Internal error"
-
-_ESCAPES: Final = {
-    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-    "\\": "\\\\", '"': '\\"',
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +82,15 @@ class FieldErrors:
         listed = ", ".join(quote(choice) for choice in choices)
         self._add(UNSUPPORTED, field, show(value), f"supported values: {listed}" if listed else "")
 
+    def choice(self, field: str, value: Any, choices: Collection[str]) -> None:
+        """A value that has to be one of an enumeration; without one it is missing."""
+        if value in choices:
+            return
+        if value:
+            self.unsupported(field, value, choices)
+        else:
+            self.required(field)
+
     def too_long(self, field: str, limit: int) -> None:
         """A text has too many bytes."""
         self._add(TOO_LONG, field, None, f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}")
@@ -119,25 +125,6 @@ def go_json(value: Any) -> str:
     """Compact JSON as Go's encoder writes it: `<`, `>`, `&` escaped."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def quote(text: str) -> str:
-    """Go's `%q`."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(map(_escape, text)) + '"'
-
-
-def _escape(char: str) -> str:
-    known = _ESCAPES.get(char)
-    if known is not None:
-        return known
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def aggregate(errors: Iterable[str]) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from policygen.admission.validation import content
-from policygen.admission.validation.field import Object, quote
+from policygen.admission.validation.field import Object
+from policygen.kube.gotext import quote
 from policygen.kube.quantity import Quantity
 
 _LABELS: Final[Mapping[str, str]] = {

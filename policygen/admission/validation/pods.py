@@ -87,8 +87,8 @@ def spec(found: FieldErrors, given: Object, path: str, *, pod_name: str, is_pod:
         _pod_resources(found, given, f"{path}.resources")
     if given.get("hostNetwork"):
         _host_network_ports(found, given, path, is_pod=is_pod)
-    _enumerated(found, given, "restartPolicy", _RESTARTS, path)
-    _enumerated(found, given, "dnsPolicy", _DNS_POLICIES, path)
+    found.choice(f"{path}.restartPolicy", given.get("restartPolicy"), _RESTARTS)
+    found.choice(f"{path}.dnsPolicy", given.get("dnsPolicy"), _DNS_POLICIES)
     if given.get("nodeSelector"):
         metadata.labels(found, given["nodeSelector"], f"{path}.nodeSelector")
     if given.get("securityContext") or given.get("shareProcessNamespace"):
@@ -126,16 +126,6 @@ def _containers(found: FieldErrors, given: Object, path: str, good: Mapping[str,
         containers.ephemeral(found, given["ephemeralContainers"], [*regular, *initial], pod, at)
 
 
-def _enumerated(found: FieldErrors, given: Object, field: str, choices: tuple[str, ...], path: str) -> None:
-    value = given.get(field)
-    if value in choices:
-        return
-    if not value:
-        found.required(f"{path}.{field}")
-    else:
-        found.unsupported(f"{path}.{field}", value, choices)
-
-
 def _names(found: FieldErrors, given: Object, path: str) -> None:
     """Names of other objects, and the pod's own in DNS."""
     for field in ("serviceAccountName", "nodeName"):
@@ -163,7 +153,9 @@ def _rest(found: FieldErrors, given: Object, path: str) -> None:
             found.messages(f"{path}.{field}", value, content.subdomain(value))
     preemption = given.get("preemptionPolicy")
     if preemption is not None:
-        _enumerated(found, given, "preemptionPolicy", ("PreemptLowerPriority", "Never"), path)
+        found.choice(
+            f"{path}.preemptionPolicy", given.get("preemptionPolicy"), ("PreemptLowerPriority", "Never")
+        )
     if given.get("overhead"):
         resources.requirements(found, {"limits": given["overhead"]}, f"{path}.overhead")
     if given.get("os") is not None:

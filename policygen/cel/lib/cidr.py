@@ -12,9 +12,9 @@ from policygen.cel import types
 from policygen.cel.cost import STRING_FACTOR, first_text_cost, size_of, text_cost
 from policygen.cel.decls import CallEstimate, Estimated, Example, FunctionDecl, Overload, Range
 from policygen.cel.errors import EvalError, NoSuchOverloadError
-from policygen.cel.gotext import quote
 from policygen.cel.lib.ip import IP, IP_TYPE, ip
 from policygen.cel.values import Value
+from policygen.kube.gotext import quote
 
 if TYPE_CHECKING:
     from policygen.cel.netip import Prefix

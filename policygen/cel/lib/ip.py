@@ -12,9 +12,9 @@ from policygen.cel import types
 from policygen.cel.cost import STRING_FACTOR, first_text_cost, size_of
 from policygen.cel.decls import Binding, Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
-from policygen.cel.gotext import quote
 from policygen.cel.types import Type
 from policygen.cel.values import Value
+from policygen.kube.gotext import quote
 
 if TYPE_CHECKING:
     from policygen.cel.netip import Address

@@ -11,8 +11,9 @@ from policygen.cel import types
 from policygen.cel.cost import first_text_cost
 from policygen.cel.decls import Binding, Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
-from policygen.cel.gotext import parse_uint, quote
+from policygen.cel.gotext import parse_uint
 from policygen.cel.types import Type
+from policygen.kube.gotext import quote
 
 SEMVER_TYPE: Final = types.struct("kubernetes.Semver")
 

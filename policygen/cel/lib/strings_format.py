@@ -11,9 +11,9 @@ from policygen.cel.decls import CallEstimate, Estimated, Example, FunctionDecl, 
 from policygen.cel.errors import EvalError
 from policygen.cel.goformat import ACCEPTED, Clause, FormatError, fixed, interpolate, refusal, scientific
 from policygen.cel.gotext import parse_double
-from policygen.cel.gotext import quote as go_quote
 from policygen.cel.lib.conversions import string_of
 from policygen.cel.values import Duration, Timestamp, Value, type_name
+from policygen.kube.gotext import quote as go_quote
 
 _QUOTED: Final = str.maketrans({
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",

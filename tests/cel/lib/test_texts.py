@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policygen.cel.gotext import format_double, format_plain, parse_double, parse_int, parse_uint, quote
+from policygen.cel.gotext import format_double, format_plain, parse_double, parse_int, parse_uint
 from policygen.cel.gotime import (
     MAX_UNIX,
     MIN_UNIX,
@@ -18,6 +18,7 @@ from policygen.cel.gotime import (
     parse_duration,
     parse_rfc3339,
 )
+from policygen.kube.gotext import quote
 
 int64 = st.integers(-(2**63), 2**63 - 1)
 instants = st.integers(MIN_UNIX * SECOND, MAX_UNIX * SECOND)
