@@ -1,6 +1,7 @@
 """What must exist in the cluster beside admission policies: a closed set of nodes, near to the API but typed.
 
-`lower` makes them from the model, `emit` turns each into one manifest. What rules do is in `ir`.
+`lower` makes them from the model, `emit` turns each into one manifest. What rules do is in `ir`. The
+`origin` of an object is the part of the spec that it comes from, such as `tenants/team-a`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class PriorityClass:
     preemption: str
     is_default: bool
     description: str | None
+    origin: str
     span: Span = field(compare=False, repr=False)
 
 
@@ -50,6 +52,7 @@ class DeviceClass:
     selectors: tuple[Selector, ...]
     extended_resource: str | None
     configs: tuple[Opaque, ...]
+    origin: str
     span: Span = field(compare=False, repr=False)
 
 
@@ -93,6 +96,7 @@ class ClaimTemplate:
     requests: tuple[Request, ...]
     constraints: tuple[AttributeConstraint, ...]
     configs: tuple[Opaque, ...]
+    origin: str
     span: Span = field(compare=False, repr=False)
 
 
@@ -103,6 +107,7 @@ class Namespace:
     name: str
     labels: tuple[tuple[str, str], ...]
     annotations: tuple[tuple[str, str], ...]
+    origin: str
     span: Span = field(compare=False, repr=False)
 
 
@@ -112,6 +117,7 @@ class ResourceQuota:
 
     namespace: str
     quota: Quota
+    origin: str
     span: Span = field(compare=False, repr=False)
 
 
@@ -122,6 +128,7 @@ class LimitRange:
     name: str
     namespace: str
     limits: tuple[Limits, ...]
+    origin: str
     span: Span = field(compare=False, repr=False)
 
 

@@ -15,7 +15,7 @@ from policygen.compiler.ir_objects import (
     ResourceQuota,
     Subrequest,
 )
-from policygen.compiler.model import Alternative, Claim, Device, DeviceConfig, Model, Tenant
+from policygen.compiler.model import Alternative, Claim, Device, DeviceConfig, Model, Priority, Tenant
 from policygen.compiler.selectors import class_selectors, request_selectors
 
 
@@ -25,7 +25,9 @@ def lower(model: Model) -> tuple[Object, ...]:
     for tenant in model.tenants:
         objects += _tenant(tenant)
     objects += [
-        PriorityClass(p.name, p.value, p.preemption, p.is_default, p.description, p.span)
+        PriorityClass(
+            p.name, p.value, p.preemption, p.is_default, p.description, f"priorities/{p.name}", p.span
+        )
         for p in model.priorities
         if not p.exists
     ]
@@ -37,13 +39,31 @@ def lower(model: Model) -> tuple[Object, ...]:
 
 def _tenant(tenant: Tenant) -> list[Object]:
     objects: list[Object] = []
+    origin = f"tenants/{tenant.name}"
     for namespace in tenant.namespaces:
         if tenant.labels or tenant.annotations:
-            objects.append(Namespace(namespace, tenant.labels, tenant.annotations, tenant.span))
-        objects += [ResourceQuota(namespace, quota, quota.span) for quota in tenant.quotas]
+            objects.append(Namespace(namespace, tenant.labels, tenant.annotations, origin, tenant.span))
+        objects += [
+            ResourceQuota(
+                namespace, quota, f"{origin}/quotas/{quota.key}" if quota.key else origin, quota.span
+            )
+            for quota in tenant.quotas
+        ]
         if tenant.limits:
-            objects.append(LimitRange(tenant.name, namespace, tenant.limits, tenant.limits[0].span))
+            objects.append(LimitRange(tenant.name, namespace, tenant.limits, origin, tenant.limits[0].span))
     return objects
+
+
+def _priority(priority: Priority) -> PriorityClass:
+    return PriorityClass(
+        name=priority.name,
+        value=priority.value,
+        preemption=priority.preemption,
+        is_default=priority.is_default,
+        description=priority.description,
+        origin=f"priorities/{priority.name}",
+        span=priority.span,
+    )
 
 
 def _device(device: Device) -> DeviceClass:
@@ -52,6 +72,7 @@ def _device(device: Device) -> DeviceClass:
         selectors=class_selectors(device),
         extended_resource=device.extended_resource,
         configs=_configs(device.configs),
+        origin=f"devices/{device.name}",
         span=device.span,
     )
 
@@ -64,7 +85,9 @@ def _claim(claim: Claim) -> list[Object]:
     constraints = tuple(AttributeConstraint(c.attribute, c.distinct, c.requests) for c in claim.constraints)
     configs = _configs(claim.configs)
     return [
-        ClaimTemplate(claim.template, namespace, requests, constraints, configs, claim.span)
+        ClaimTemplate(
+            claim.template, namespace, requests, constraints, configs, f"claims/{claim.name}", claim.span
+        )
         for namespace in claim.namespaces
     ]
 

@@ -133,6 +133,8 @@ class Quota:
     """One ResourceQuota in each of a tenant's namespaces."""
 
     name: str
+    key: str | None
+    """The key under `quotas`, None for the tenant's own quota."""
     hard: tuple[tuple[str, str], ...]
     scopes: tuple[str, ...]
     scope_priorities: tuple[str, ...]

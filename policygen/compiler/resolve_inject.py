@@ -182,15 +182,18 @@ class Injecting(Acting):
     def _mounts(self, spec: InjectSpec, volume: VolumeSpec) -> tuple[Mount, ...]:
         if volume.mount is None:
             return ()
-        if isinstance(volume.mount, str):
-            self._mount_path(volume.mount, volume.span_at("mount"))
-            return (Mount(volume.mount, False, None, self._containers(spec, None)),)
-        items = volume.mount if isinstance(volume.mount, list) else [volume.mount]
-        result = []
-        for item in items:
-            self._mount_path(item.path, item.span_at("path"))
-            result.append(Mount(item.path, item.read_only, item.sub_path, self._containers(spec, item)))
-        return tuple(result)
+        if not isinstance(volume.mount, list):
+            return (self._mount(spec, volume.mount, volume.span_at("mount")),)
+        return tuple(
+            self._mount(spec, item, volume.span_at("mount", index)) for index, item in enumerate(volume.mount)
+        )
+
+    def _mount(self, spec: InjectSpec, item: MountSpec | str, span: Span) -> Mount:
+        if isinstance(item, str):
+            self._mount_path(item, span)
+            return Mount(item, False, None, self._containers(spec, None))
+        self._mount_path(item.path, item.span_at("path"))
+        return Mount(item.path, item.read_only, item.sub_path, self._containers(spec, item))
 
     def _mount_path(self, path: str, span: Span) -> None:
         if not path.startswith("/") or ":" in path:

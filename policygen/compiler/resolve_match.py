@@ -73,11 +73,11 @@ class Matching:
         )
 
     def _operations(self, spec: MatchSpec, workloads: tuple[str, ...]) -> tuple[Operation, ...]:
+        if isinstance(spec.operation, str):
+            return (spec.operation,)
         if spec.operation is not None:
-            operations = tuple(sorted(set(spec.operation)))
-        else:
-            operations = ("CREATE",) if "Pod" in workloads else ("CREATE", "UPDATE")
-        return operations
+            return tuple(sorted(set(spec.operation)))
+        return ("CREATE",) if "Pod" in workloads else ("CREATE", "UPDATE")
 
     def _namespaces(self, spec: MatchSpec) -> NamespaceMatch:
         exempt = self.safety.exempt_namespaces

@@ -56,7 +56,7 @@ def _main_quota(scope: Scope, name: str, spec: TenantSpec, devices: dict[str, De
                 help=["keep one of the two"],
             )
         hard.setdefault(key, amount)
-    return Quota(name, tuple(sorted(hard.items())), (), (), span)
+    return Quota(name, None, tuple(sorted(hard.items())), (), (), span)
 
 
 def _further_quota(
@@ -78,7 +78,12 @@ def _further_quota(
         scope.one_of(priority, known, quota.span_at("priorities", index), "priority", "priorities")
     _check_scopes(scope, quota, hard)
     return Quota(
-        name, tuple(sorted(hard.items())), tuple(sorted(quota.scopes)), tuple(sorted(quota.priorities)), span
+        name=name,
+        key=key,
+        hard=tuple(sorted(hard.items())),
+        scopes=tuple(sorted(quota.scopes)),
+        scope_priorities=tuple(sorted(quota.priorities)),
+        span=span,
     )
 
 

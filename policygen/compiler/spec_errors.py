@@ -135,13 +135,21 @@ def _report_word(node: Scalar, subject: str, words: list[str], found: Diagnostic
 def _report_type(node: Node, subject: str, nouns: list[str], found: Diagnostics) -> None:
     wanted = " or ".join(nouns) if nouns else "something else"
     help = []
-    if isinstance(node, Scalar):
+    if "a list" in nouns and "a mapping" not in nouns and not isinstance(node, Sequence):
+        help.append(_as_list(node))
+    elif isinstance(node, Scalar):
         if isinstance(node.value, int | float) and "a text" in nouns:
             help.append(f'quote it: "{node.text}"')
         elif "`true` or `false`" in nouns and str(node.value).lower() in _YAML_11_TRUTH:
             help.append(f"write `{_YAML_11_TRUTH[str(node.value).lower()]}`")
     span = node.span
     found.error("wrong-type", f"{subject} must be {wanted}, not {_kind_of(node)}", span, help=help)
+
+
+def _as_list(node: Node) -> str:
+    """How to write one item as a list, where it is short enough to be shown."""
+    text = node.span.source.text[node.span.start : node.span.end]
+    return f"write `[{text}]`" if len(text) <= 40 and "\n" not in text else "begin the item with `- `"
 
 
 def _kind_of(node: Node) -> str:

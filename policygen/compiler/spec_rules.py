@@ -25,6 +25,7 @@ Workload = Literal[
     "RayCluster",
     "RayJob",
 ]
+Operation = Literal["CREATE", "UPDATE"]
 OnConflict = Literal["keep", "replace", "reject"]
 
 
@@ -66,7 +67,7 @@ class NamespacesSpec(Block):
 
 Namespaces = Annotated[
     Annotated[list[str], Tag("[list]")] | Annotated[NamespacesSpec, Tag("[mapping]")],
-    by_shape("[mapping]", "[list]"),
+    by_shape("[list]", "[mapping]"),
 ]
 
 
@@ -116,7 +117,14 @@ class MatchSpec(Block):
     """By default all but the exempt ones."""
     workloads: list[Workload] = Field(default=["Pod"], min_length=1)
     """Pods, or the pod templates of these kinds."""
-    operation: list[Literal["CREATE", "UPDATE"]] | None = Field(default=None, min_length=1)
+    operation: (
+        Annotated[
+            Annotated[Operation, Tag("[scalar]")]
+            | Annotated[list[Operation], Field(min_length=1), Tag("[list]")],
+            by_shape("[scalar]", "[list]"),
+        ]
+        | None
+    ) = None
     """By default `CREATE`; without pods among `workloads` also `UPDATE`."""
     uses: Uses | None = None
     """Some container uses this."""
@@ -357,9 +365,13 @@ class MountSpec(Block):
     """Whether init containers are meant as well."""
 
 
+Mount = Annotated[
+    Annotated[str, Tag("[scalar]")] | Annotated[MountSpec, Tag("[mapping]")],
+    by_shape("[scalar]", "[mapping]"),
+]
 Mounts = Annotated[
     Annotated[str, Tag("[scalar]")]
-    | Annotated[list[MountSpec], Tag("[list]")]
+    | Annotated[list[Mount], Tag("[list]")]
     | Annotated[MountSpec, Tag("[mapping]")],
     by_shape("[scalar]", "[list]", "[mapping]"),
 ]
@@ -369,7 +381,7 @@ class VolumeSpec(Block):
     """A volume: exactly one source, as Kubernetes has it, and where it is mounted."""
 
     mount: Mounts | None = None
-    """A path, or mounts."""
+    """A path, a mount, or a list of them."""
     config_map: dict[str, Any] | None = None
     """A ConfigMap of the pod's namespace."""
     secret: dict[str, Any] | None = None

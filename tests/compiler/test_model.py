@@ -3,7 +3,8 @@
 import pytest
 
 from policygen.compiler.compile import load_text
-from policygen.compiler.model import Model, ReplaceLimits, SetEnv
+from policygen.compiler.model import Model
+from policygen.compiler.model_actions import ReplaceLimits, SetEnv
 from policygen.diagnostics import Diagnostics
 
 HEADER = (

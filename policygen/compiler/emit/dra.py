@@ -28,7 +28,7 @@ def emit_device_class(node: DeviceClass) -> Manifest:
         "metadata": {"name": node.name},
         "spec": spec,
     }
-    return Manifest(body, f"devices/{node.name}", node.span, traces)
+    return Manifest(body, node.origin, node.span, traces)
 
 
 def emit_claim_template(node: ClaimTemplate) -> Manifest:
@@ -53,7 +53,7 @@ def emit_claim_template(node: ClaimTemplate) -> Manifest:
         "metadata": {"name": node.name, "namespace": node.namespace},
         "spec": {"spec": {"devices": devices}},
     }
-    return Manifest(body, f"claims/{node.name}", node.span)
+    return Manifest(body, node.origin, node.span)
 
 
 def _request(request: Request) -> dict[str, Any]:

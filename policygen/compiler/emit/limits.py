@@ -17,7 +17,7 @@ def emit_limits(node: LimitRange) -> Manifest:
         "metadata": {"name": node.name, "namespace": node.namespace},
         "spec": {"limits": [_item(item) for item in node.limits]},
     }
-    return Manifest(body, f"tenants/{node.name}", node.span)
+    return Manifest(body, node.origin, node.span)
 
 
 def _item(item: Limits) -> dict[str, Any]:

@@ -21,4 +21,4 @@ def emit_priority_class(node: PriorityClass) -> Manifest:
         body["globalDefault"] = True
     if node.description:
         body["description"] = node.description
-    return Manifest(body, f"priorities/{node.name}", node.span)
+    return Manifest(body, node.origin, node.span)

@@ -26,7 +26,7 @@ def emit_quota(node: ResourceQuota) -> Manifest:
         "metadata": {"name": node.quota.name, "namespace": node.namespace},
         "spec": spec,
     }
-    return Manifest(body, f"tenants/{node.quota.name}", node.span)
+    return Manifest(body, node.origin, node.span)
 
 
 def emit_namespace(node: Namespace) -> Manifest:
@@ -37,4 +37,4 @@ def emit_namespace(node: Namespace) -> Manifest:
     if node.annotations:
         metadata["annotations"] = dict(node.annotations)
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    return Manifest(body, f"tenants/{node.name}", node.span)
+    return Manifest(body, node.origin, node.span)
