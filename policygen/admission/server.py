@@ -147,6 +147,8 @@ class _Chain:
         obj, schema = attributes.object, self.cluster.schema(attributes.kind)
         if obj is not None and schema is not None:
             old = attributes.old_object
+            if schema.namespaced and attributes.namespace:
+                obj = _in_its_namespace(obj, attributes.namespace)
             if attributes.operation == "CREATE":
                 obj = strategy.prepare_for_create(obj, schema)
             elif old is not None:
@@ -177,6 +179,18 @@ class _Chain:
         if name not in self.cluster.plugins or (self.untyped and name != "NamespaceLifecycle"):
             return None
         return getattr(import_module(f"policygen.admission.plugins.{_MODULES[name]}"), function, None)
+
+
+def _in_its_namespace(obj: Object, namespace: str) -> Object:
+    """The object in the request's namespace (`EnsureObjectNamespaceMatchesRequestNamespace`)."""
+    metadata = obj.get("metadata") or {}
+    given = metadata.get("namespace")
+    if given == namespace:
+        return obj
+    if given:
+        says = "the namespace of the provided object does not match the namespace sent on the request"
+        raise Denied(400, "BadRequest", says)
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}
 
 
 def decode(cluster: Cluster, request: AdmissionRequest) -> AdmissionRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from policygen.admission.validation import content, metadata, resources, scheduling
+from policygen.admission.validation import content, internal, metadata, resources, scheduling
 from policygen.admission.validation.field import FieldErrors, Object
 
 HIGHEST: Final = 1_000_000_000
@@ -65,7 +65,8 @@ def runtime(found: FieldErrors, obj: Object) -> None:
         scheduling.tolerations(found, tolerations, "scheduling.tolerations")
         for index, toleration in enumerate(tolerations):
             if toleration in tolerations[:index]:
-                found.duplicate(f"scheduling.tolerations[{index}]", toleration)
+                shown = internal.shown(toleration, internal.TOLERATION)
+                found.duplicate(f"scheduling.tolerations[{index}]", shown)
 
 
 def runtime_update(found: FieldErrors, obj: Object, old: Object) -> None:

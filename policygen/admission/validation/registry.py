@@ -206,6 +206,6 @@ def invalid(attributes: Attributes, found: FieldErrors) -> Denied:
     kind = attributes.kind
     qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
     meta = (attributes.object or {}).get("metadata") or {}
-    name = meta.get("name") or attributes.name
+    name = meta.get("name") or ""
     message = f'{qualified} "{name}" is invalid: {aggregate(map(str, found.items))}'
     return Denied(422, "Invalid", message, tuple(item.body for item in found.items))
