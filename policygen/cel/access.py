@@ -11,32 +11,23 @@ from policygen.cel.values import (
     JSONPatchValue,
     ObjectValue,
     Optional,
+    TypeValue,
     Uint,
     Value,
     find,
+    go_type,
     type_name,
 )
 
 ABSENT: Final = object()
 _PATCH_DEFAULTS: Final = {"op": "", "path": "", "from": "", "value": None}
 _KEYS: Final = frozenset({str, int, Uint, float, bool})
-_GO_NAMES: Final = {
-    "bytes": "types.Bytes",
-    "null_type": "types.Null",
-    "google.protobuf.Duration": "types.Duration",
-    "google.protobuf.Timestamp": "types.Timestamp",
-    "optional_type": "*types.Optional",
-    "type": "*types.Type",
-    "list": "*types.baseList",
-    "map": "*types.baseMap",
-}
 
 
 def check_key(key: Value) -> None:
     """Raise when a value is neither a key nor an index."""
     if type(key) not in _KEYS:
-        name = type_name(key)
-        raise EvalError(f"invalid qualifier type: {_GO_NAMES.get(name, name)}")
+        raise EvalError(f"invalid qualifier type: {go_type(key)}")
 
 
 def key_text(key: Value) -> str:
@@ -75,9 +66,33 @@ def lookup(target: Value, key: Value) -> Value:
             except KeyError:
                 return ABSENT
         return find(target, key, ABSENT)
-    if type(target) is ObjectValue or type(target) is JSONPatchValue:
-        return target.fields.get(key, ABSENT)
+    if type(target) is ObjectValue:
+        return as_data(target.fields[key]) if key in target.fields else ABSENT
+    if type(target) is JSONPatchValue:
+        value = target.fields.get(key, ABSENT)
+        return ABSENT if value == "" and key != "value" else value
     return ABSENT
+
+
+def as_data(value: Value) -> Value:
+    """A field of `Object…{}` as it is read back: the server keeps objects as plain data by then."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return _plain(value)
+
+
+def _plain(value: Value) -> Value:
+    match value:
+        case ObjectValue():
+            return {name: as_data(item) for name, item in value.fields.items()}
+        case Optional():
+            return _plain(value.value) if value.present else None
+        case TypeValue():
+            return value.name
+        case _:
+            return value
 
 
 def list_index(key: Value) -> int:

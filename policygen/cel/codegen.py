@@ -279,7 +279,7 @@ class Writer:
         self.charge(STRUCT_COST)
         fields = self._entries(step.fields)
         if step.type_name == "JSONPatch":
-            return f"JSONPatchValue({fields})"
+            return f"make_patch({fields})"
         return f"ObjectValue({self.literal(step.type_name)}, {fields})"
 
     # --- attributes -----------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ from typing import Any
 
 from policygen.cel.cost import LIST_COST, MAP_COST, STRUCT_COST
 from policygen.cel.errors import EvalError
+from policygen.cel.maps import put
+from policygen.cel.patches import make_patch
 from policygen.cel.steps import Frame, Step
-from policygen.cel.values import NONE, JSONPatchValue, MixedMap, ObjectValue, Optional, Value, type_name
+from policygen.cel.values import NONE, ObjectValue, Optional, Value
 from policygen.cel.wellknown import WELL_KNOWN, make_well_known
 
 
@@ -81,38 +83,6 @@ class MakeMap:
         return made
 
 
-def put(made: Mapping[Any, Value], key: Value, value: Value, *, optional: bool) -> Mapping[Any, Value]:
-    """Add an entry to a map that is being made; the map may become another one."""
-    if optional:
-        if type(value) is not Optional:
-            shown = f"cannot initialize optional entry '{key}' from non-optional value {value}"
-            raise EvalError(shown)
-        if value is NONE:
-            return without(made, key)
-        value = value.value
-    try:
-        clashes = key in made and type(key) is not str and _clashes(made, key)
-    except TypeError:
-        raise EvalError(f"unsupported key type: {type_name(key)}") from None
-    if clashes:
-        made = MixedMap(made)
-    if isinstance(made, MixedMap):
-        made.put(key, value)
-    else:
-        assert isinstance(made, dict)
-        made[key] = value
-    return made
-
-
-def _clashes(made: Mapping[Any, Value], key: Value) -> bool:
-    return any(known == key and type(known) is not type(key) for known in made)
-
-
-def without(made: Mapping[Any, Value], key: Value) -> Mapping[Any, Value]:
-    """The map without a key."""
-    return {known: value for known, value in made.items() if known != key or type(known) is not type(key)}
-
-
 class MakeStruct:
     """`Object.spec{field: value}`, `JSONPatch{…}`."""
 
@@ -150,7 +120,7 @@ class MakeStruct:
 def make_struct(name: str, fields: Mapping[Any, Value]) -> Value:
     """A struct from its fields."""
     if name == "JSONPatch":
-        return JSONPatchValue(fields)
+        return make_patch(fields)
     if name in WELL_KNOWN:
         return make_well_known(name, fields)
     return ObjectValue(name, fields)

@@ -19,7 +19,7 @@ from policygen.cel.estimate import SizeDecl
 from policygen.cel.parser import MacroTable
 from policygen.cel.types import Type
 from policygen.cel.values import TypeValue
-from policygen.cel.wellknown import WELL_KNOWN
+from policygen.cel.wellknown import ENUM_VALUES, WELL_KNOWN
 
 Fields = Mapping[str, Type]
 
@@ -84,6 +84,8 @@ class Env:
             return types.type_of(named)
         if name in WELL_KNOWN:
             return types.type_of(WELL_KNOWN[name][0])
+        if name in ENUM_VALUES:
+            return types.INT
         if name in self.structs or self._is_dynamic(name):
             return types.type_of(types.struct(name))
         return None
@@ -93,7 +95,7 @@ class Env:
         if self._is_dynamic(root):
             return _NO_LIMIT
         prefix = f"{root}."
-        names = (*self.variables, *self.type_names, *self.structs, *WELL_KNOWN)
+        names = (*self.variables, *self.type_names, *self.structs, *WELL_KNOWN, *ENUM_VALUES)
         return max((name.count(".") + 1 for name in names if name.startswith(prefix)), default=1)
 
     def type_value(self, name: str) -> TypeValue | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from policygen.cel.errors import EvalError
 from policygen.cel.steps import Frame, Step
-from policygen.cel.values import Value, type_name
+from policygen.cel.values import Value, go_type
 
 
 class FoldFrame(Frame):
@@ -107,25 +107,9 @@ class Fold:
         raise EvalError(range_error(over, two=self.var2 is not None))
 
 
-_GO_TYPES = {
-    "bool": "types.Bool",
-    "int": "types.Int",
-    "uint": "types.Uint",
-    "double": "types.Double",
-    "string": "types.String",
-    "bytes": "types.Bytes",
-    "null_type": "types.Null",
-    "google.protobuf.Duration": "types.Duration",
-    "google.protobuf.Timestamp": "types.Timestamp",
-    "type": "*types.Type",
-    "optional_type": "*types.Optional",
-}
-
-
 def range_error(over: Value, *, two: bool) -> str:
     """What cannot be iterated."""
-    name = type_name(over)
-    shown = _GO_TYPES.get(name, name)
+    shown = go_type(over)
     if two:
         return f"unsupported comprehension range type: {shown}"
     return f"got '{shown}', expected iterable type"

@@ -25,6 +25,7 @@ from policygen.cel.recursion import room_for
 from policygen.cel.steps import CallStep, Const, Frame, InSet, Logic, OptionalOr, Step
 from policygen.cel.tracker import Tracker
 from policygen.cel.values import TypeValue, Uint
+from policygen.cel.wellknown import ENUM_VALUES
 
 if TYPE_CHECKING:
     from policygen.cel.attributes import Attribute, Qualifier
@@ -75,10 +76,12 @@ class _Planner:
 
     def _name(self, node: int, name: str) -> Step:
         if name not in self._locals and not self._env.is_variable(name.removeprefix(".")):
-            return Const(node, self._type_value(node, name.removeprefix(".")))
+            return Const(node, self._named_constant(name.removeprefix(".")))
         return AttributeStep(Absolute(node, name if name in self._locals else name.removeprefix(".")))
 
-    def _type_value(self, node: int, name: str) -> TypeValue:
+    def _named_constant(self, name: str) -> int | TypeValue:
+        if name in ENUM_VALUES:
+            return ENUM_VALUES[name]
         found = self._env.type_value(name)
         if found is None:
             raise EvalError(f"reference to undefined type: {name}")

@@ -12,7 +12,8 @@ from policygen.cel import access
 from policygen.cel.access import ABSENT
 from policygen.cel.cost import STRING_FACTOR, size_of
 from policygen.cel.lib import operators
-from policygen.cel.values import NONE, JSONPatchValue, ObjectValue, Optional, Value, equal
+from policygen.cel.patches import make_patch
+from policygen.cel.values import NONE, ObjectValue, Optional, Value, equal
 
 GIVE_UP: Final = (LookupError, TypeError, AttributeError, ArithmeticError, ValueError, RecursionError)
 """What generated code may raise besides `EvalError` when a value is not what it was made for."""
@@ -102,7 +103,7 @@ def contains(element: Value, container: Value) -> bool:
 HELPERS: Final[Mapping[str, Any]] = {
     "ABSENT": ABSENT,
     "GiveUpError": GiveUpError,
-    "JSONPatchValue": JSONPatchValue,
+    "make_patch": make_patch,
     "NONE": NONE,
     "ObjectValue": ObjectValue,
     "Optional": Optional,

@@ -75,31 +75,43 @@ class TypeValue:
 
 
 class MixedMap(Mapping[Any, Value]):
-    """A map with keys that Python takes for equal and CEL does not, such as `{1: 'a', true: 'b'}`."""
+    """A map with keys that a `dict` cannot hold side by side, such as `{1: 'a', true: 'b'}`, or not at all.
+
+    A list or a map as a key is found only as the very same value, as in cel-go, where it is a pointer.
+    """
 
     __slots__ = ("_entries",)
 
     def __init__(self, entries: Mapping[Any, Value]) -> None:
-        self._entries = {(type(key), key): value for key, value in entries.items()}
+        self._entries = {_token(key): (key, value) for key, value in entries.items()}
 
     def put(self, key: Any, value: Value) -> None:
         """Add an entry; only while the map is being made."""
-        self._entries[type(key), key] = value
+        self._entries[_token(key)] = key, value
 
     def __getitem__(self, key: Any) -> Value:
-        exact = self._entries.get((type(key), key), _ABSENT)
-        if exact is not _ABSENT:
-            return exact
-        for (kind, known), value in self._entries.items():
+        exact = self._entries.get(_token(key))
+        if exact is not None:
+            return exact[1]
+        for (kind, known), (_, value) in self._entries.items():
             if kind in _NUMBERS and type(key) in _NUMBERS and known == key:
                 return value
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[Any]:
-        return (key for _, key in self._entries)
+        return (key for key, _ in self._entries.values())
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def _token(key: Any) -> tuple[type, Any]:
+    """What tells a key apart from every other one."""
+    try:
+        hash(key)
+    except TypeError:
+        return type(key), id(key)
+    return type(key), key
 
 
 class Optional:
@@ -188,6 +200,29 @@ def type_name(value: Value) -> str:
     return "unknown"
 
 
+_GO_TYPES: Mapping[str, str] = {
+    "bool": "types.Bool",
+    "bytes": "types.Bytes",
+    "double": "types.Double",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "int": "types.Int",
+    "list": "*types.baseList",
+    "map": "*types.baseMap",
+    "null_type": "types.Null",
+    "optional_type": "*types.Optional",
+    "string": "types.String",
+    "type": "*types.Type",
+    "uint": "types.Uint",
+}
+
+
+def go_type(value: Value) -> str:
+    """The Go type that cel-go has for a value, as some of its messages show it."""
+    name = type_name(value)
+    return _GO_TYPES.get(name, name)
+
+
 _PLAIN = frozenset({str, int, bool, type(None), float, bytes, Uint})
 _NUMBERS = frozenset({int, Uint, float})
 
@@ -214,9 +249,9 @@ def _equal(left: Value, right: Value) -> bool:
             for key, value in left.items()
         )
     if kind is ObjectValue and other is ObjectValue:
-        return left.type_name == right.type_name and _equal(left.fields, right.fields)
+        return _same_in_go(left, right)
     if kind is JSONPatchValue and other is JSONPatchValue:
-        return _equal(left.fields, right.fields)
+        return _equal_patches(left.fields, right.fields)
     if kind in _PLAIN or right is None:
         return False
     if kind is not other and _refuses_others(left):
@@ -227,6 +262,39 @@ def _equal(left: Value, right: Value) -> bool:
 def _refuses_others(value: Value) -> bool:
     """Whether a value is one of Kubernetes' own types, which compare with their like only."""
     return str(getattr(value, "cel_type_name", "")).startswith(("kubernetes.", "net."))
+
+
+def _same_in_go(left: Value, right: Value) -> bool:
+    """Equality inside `Object…{}`, which is Go's `reflect.DeepEqual` of cel-go's values.
+
+    It knows no numbers of other types, and a list, which holds a Go function, equals only itself.
+    """
+    if left is right and not isinstance(left, float):
+        return True
+    if type(left) is not type(right) or isinstance(left, list):
+        return False
+    match left:
+        case ObjectValue():
+            return left.type_name == right.type_name and _same_in_go(left.fields, right.fields)
+        case Optional():
+            return left.present and right.present and _same_in_go(left.value, right.value)
+        case Timestamp():
+            return (left.ns, left.offset) == (right.ns, right.offset)
+        case JSONPatchValue():
+            return _equal_patches(left.fields, right.fields)
+        case Mapping():
+            return len(left) == len(right) and all(
+                key in right and _same_in_go(value, right[key]) for key, value in left.items()
+            )
+        case _:
+            return bool(left == right)
+
+
+def _equal_patches(left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
+    """Whether two `JSONPatch{}` are equal; a text that was not set is empty."""
+    return all(left.get(name, "") == right.get(name, "") for name in ("op", "from", "path")) and (
+        ("value" in left) == ("value" in right) and _equal(left.get("value"), right.get("value"))
+    )
 
 
 def _equal_numbers(left: float, right: float) -> bool:

@@ -47,6 +47,9 @@ WELL_KNOWN: Final[Mapping[str, tuple[Type, Mapping[str, Type]]]] = {
 }
 """Full name -> the CEL type of the literal, and its fields."""
 
+ENUM_VALUES: Final[Mapping[str, int]] = {f"{_PREFIX}NullValue.NULL_VALUE": 0}
+"""Constants that have a name."""
+
 _RANGES: Final = {"Int32Value": (-(2**31), 2**31 - 1), "UInt32Value": (0, 2**32 - 1)}
 
 

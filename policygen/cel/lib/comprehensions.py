@@ -6,31 +6,32 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from policygen.cel import types
+from policygen.cel.access import key_text
 from policygen.cel.decls import Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
 from policygen.cel.lib.operators import has_key
+from policygen.cel.maps import merged, put
 from policygen.cel.values import Value
 
 
-def map_insert(target: Mapping[Any, Value], key: Value, value: Value) -> dict[Any, Value]:
+def map_insert(target: Mapping[Any, Value], key: Value, value: Value) -> Mapping[Any, Value]:
     """The map with one more entry; its key must be new."""
     if has_key(target, key):
         raise already_there(key)
-    return {**target, key: value}
+    return put({**target}, key, value) if type(target) is dict else merged(target, put({}, key, value))
 
 
-def map_insert_all(target: Mapping[Any, Value], entries: Mapping[Any, Value]) -> dict[Any, Value]:
+def map_insert_all(target: Mapping[Any, Value], entries: Mapping[Any, Value]) -> Mapping[Any, Value]:
     """The map with the entries of another; their keys must be new."""
     for key in entries:
         if has_key(target, key):
             raise already_there(key)
-    return {**target, **entries}
+    return merged(target, entries)
 
 
 def already_there(key: Value) -> EvalError:
     """The error for a key that a map has already."""
-    shown = "true" if key is True else "false" if key is False else str(key)
-    return EvalError(f"insert failed: key {shown} already exists")
+    return EvalError(f"insert failed: key {key_text(key)} already exists")
 
 
 _MAP: Final = types.map_of(types.param("K"), types.param("V"))

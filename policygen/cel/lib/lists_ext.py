@@ -10,7 +10,7 @@ from policygen.cel.cost import LIST_COST, STRING_FACTOR, size_of
 from policygen.cel.decls import MAX, CallEstimate, Estimate, Estimated, Example, FunctionDecl, Overload, Range
 from policygen.cel.errors import EvalError, NoSuchOverloadError, ServerPanicError
 from policygen.cel.lib.lists import COMPARABLE, is_uniform, stop_beyond_limits
-from policygen.cel.values import Duration, Timestamp, Uint, Value, equal, type_name
+from policygen.cel.values import Duration, Timestamp, Uint, Value, equal, go_type, type_name
 
 _DEEPEST: Final = 500
 _STABLE: Final = 12
@@ -125,10 +125,11 @@ def _flatten_cost(args: Sequence[Value], _result: Value) -> int:
 
 
 def _self_compare_cost(items: Value) -> int:
-    if isinstance(items, EvalError):
-        raise ServerPanicError("interface conversion: *types.Err is not traits.Lister: missing method Add")
+    if not isinstance(items, list):
+        shown = "*types.Err" if isinstance(items, EvalError) else go_type(items)
+        raise ServerPanicError(f"interface conversion: {shown} is not traits.Lister: missing method Add")
     size, factor = size_of(items), 2.0
-    if isinstance(items, list) and items and isinstance(items[0], (str, bytes)):
+    if items and isinstance(items[0], (str, bytes)):
         factor += STRING_FACTOR
     return _allocating(factor, size * size)
 

@@ -191,7 +191,7 @@ _ARITHMETIC: Final = {
     "_*_": frozenset({int, float, Uint}),
     "_/_": frozenset({int, float, Uint}),
     "_%_": frozenset({int, Uint}),
-    "-_": frozenset({int, float, Duration}),
+    "-_": frozenset({bool, int, float, Duration}),
 }
 
 
