@@ -71,7 +71,11 @@ def json_patch(value: Any, subject_data: tuple[Any, ...], obj: Object, schema: K
     document: Object = patched
     if not schema.builtin:
         return document
-    typed = {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), **document}
+    typed = {**document, "apiVersion": document.get("apiVersion") or schema.api_version}
+    typed["kind"] = document.get("kind") or schema.kind
+    if (typed["apiVersion"], typed["kind"]) != (schema.api_version, schema.kind):
+        registered = f'is registered for version "{typed["apiVersion"]}" in scheme "{_SCHEME}"'
+        raise internal_error(f'no kind "{typed["kind"]}" {registered}')
     try:
         return round_trip_strict(typed, schema)
     except DecodeError as error:
@@ -112,6 +116,9 @@ def unknown_kind(kind: GroupVersionKind) -> PolicygenError:
             )
         ]
     )
+
+
+_SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
 
 
 def check_type_names(value: ObjectValue) -> None:

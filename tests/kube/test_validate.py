@@ -289,6 +289,16 @@ def test_updates_keep_the_status():
     assert strategy.prepare_for_update(new, old, PODS, "status")["spec"] == old["spec"]
 
 
+def test_a_status_update_takes_labels_but_no_owners():
+    metadata = {"name": "p", "labels": {"new": "1"}, "ownerReferences": [{"name": "x"}]}
+    new = pod() | {"metadata": metadata, "status": {"phase": "Failed"}}
+
+    stored = strategy.prepare_for_update(new, pod(), PODS, "status")
+
+    assert stored["metadata"] == {"name": "p", "labels": {"new": "1"}}
+    assert stored["status"] == {"phase": "Failed"}
+
+
 @given(
     st.dictionaries(
         st.sampled_from(sorted(THING.at("spec").fields)),
