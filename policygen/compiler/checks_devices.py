@@ -94,6 +94,25 @@ def _check_products(driver: str, conditions: tuple[Condition, ...], found: Diagn
     )
 
 
+def check_product_names(model: Model, found: Diagnostics) -> None:
+    """A part of a product's name, where the whole name is wanted, matches nothing."""
+    for device in model.devices:
+        known = [product.name for product in catalogue.products(device.driver)]
+        for condition in device.conditions:
+            if condition.name != "productName" or condition.operator not in {"==", "in"}:
+                continue
+            for value in map(str, condition.values):
+                whole = next((name for name in known if value in name), value)
+                if whole != value and value not in known:
+                    found.warning(
+                        "no-product-matches",
+                        f"no known product is called `{value}`",
+                        condition.span,
+                        notes=[f"the driver publishes the whole name, such as `{whole}`"],
+                        help=[f"write `{{contains: {value}}}`"],
+                    )
+
+
 def _has(product: Product, condition: Condition) -> bool:
     if condition.name == "memory":
         return _compare(Quantity.parse(product.memory), condition)

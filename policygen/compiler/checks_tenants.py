@@ -38,6 +38,16 @@ def _check_limits(limits: Limits, found: Diagnostics) -> None:
         ratio = Quantity.parse(text)
         if ratio < Quantity.of(1):
             found.error("limits-contradict", f"`ratio` of `{key}` is below 1", limits.span)
+        given = amounts["defaultRequest"].get(key)
+        if given and key in amounts["default"]:
+            used = amounts["default"][key].milli_value() / given.milli_value()
+            if ratio.approximate_float() < used:
+                found.error(
+                    "limits-contradict",
+                    f"`default` ÷ `defaultRequest` of `{key}` is above `ratio` {ratio}",
+                    limits.span,
+                    notes=["a container that states neither would be refused"],
+                )
         if key in amounts["min"] and key in amounts["max"] and amounts["min"][key]:
             largest = amounts["max"][key].milli_value() / amounts["min"][key].milli_value()
             if ratio.approximate_float() > largest:

@@ -8,10 +8,10 @@ from policygen.compiler.resolve_devices import resolve_configs, texts
 from policygen.compiler.resolve_where import lower_bound, resolve_where, view_of
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import AlternativeSpec, ClaimSpec, RequestSpec
-from policygen.compiler.units import UnitError, parse_quantity
 from policygen.diagnostics import Span
 from policygen.dra import catalogue
 from policygen.kube import names
+from policygen.kube.quantity import Quantity
 
 MAX_REQUESTS = 32
 MAX_SUBREQUESTS = 8
@@ -57,7 +57,7 @@ def _claim(scope: Scope, name: str, spec: ClaimSpec, devices: dict[str, Device],
     )
     _check_size(scope, claim)
     if spec.replaces is not None:
-        scope.name(names.qualified_name, spec.replaces, spec.span_at("replaces"), "an extended resource")
+        scope.extended_resource(spec.replaces, spec.span_at("replaces"))
     return claim
 
 
@@ -204,13 +204,7 @@ def _count_for_memory(
             spec.key_span_at("count"),
             help=["keep one of the two"],
         )
-    try:
-        total = parse_quantity(claim.memory.total)
-    except UnitError as error:
-        scope.found.error(
-            "bad-quantity", f"`total`: {error.message}", span, help=[error.help] if error.help else []
-        )
-        return 1
+    total = Quantity.parse(scope.amount(claim.memory.text_at("total"), "memory"))
     bound = lower_bound((*device.conditions, *conditions))
     if bound is None or not bound:
         scope.found.error(
@@ -225,7 +219,7 @@ def _count_for_memory(
     if count > MAX_DEVICES:
         scope.found.error(
             "out-of-range",
-            f"{claim.memory.total} takes {count} devices of at least {bound}; a claim holds {MAX_DEVICES}",
+            f"{total} takes {count} devices of at least {bound}; a claim holds {MAX_DEVICES}",
             span,
         )
     return max(1, count)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from policygen.compiler.model import Condition, Device, DeviceConfig
 from policygen.compiler.places import Text
 from policygen.compiler.resolve_where import DriverView, resolve_where
@@ -65,7 +67,7 @@ def _existing_resource(spec: DeviceSpec, class_name: str) -> str | None:
 def _view(scope: Scope, spec: DeviceSpec) -> DriverView:
     driver = catalogue.find_driver(spec.driver)
     if driver is None:
-        close = catalogue.suggest_driver(spec.driver)
+        close = catalogue.suggest_driver(spec.driver) or _driver_of(spec.driver)
         if close:
             scope.found.warning(
                 "unknown-driver",
@@ -84,6 +86,13 @@ def _view(scope: Scope, spec: DeviceSpec) -> DriverView:
         )
         release = ""
     return DriverView(spec.driver, release, _type(scope, spec, release))
+
+
+def _driver_of(vendor: str) -> str | None:
+    """The first known driver of a vendor, or of a plain resource such as `nvidia.com/gpu`."""
+    words = {part for part in re.split(r"[./]", vendor) if part not in {"", "com", "gpu", "io"}}
+    known = catalogue.driver_names()
+    return next((name for name in known if words & set(name.split("."))), None) if words else None
 
 
 def _type(scope: Scope, spec: DeviceSpec, release: str) -> str:
@@ -136,18 +145,7 @@ def _check_extended_resource(scope: Scope, spec: DeviceSpec) -> None:
     if spec.exists:
         return
     scope.requires("DRAExtendedResource", "`extendedResource`", span)
-    scope.name(names.qualified_name, resource, span, "an extended resource")
-    if (
-        "/" not in resource
-        or resource.split("/")[0].endswith("kubernetes.io")
-        or resource.startswith("requests.")
-    ):
-        scope.found.error(
-            "bad-name",
-            f"`{resource}` cannot be an extended resource",
-            span,
-            help=["write `domain/name` with a domain that is not Kubernetes' own, such as `nvidia.com/gpu`"],
-        )
+    scope.extended_resource(resource, span)
 
 
 def resolve_configs(

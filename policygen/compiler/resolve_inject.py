@@ -29,6 +29,7 @@ from policygen.compiler.scope import Scope
 from policygen.compiler.spec_rules import (
     EnvConfigSpec,
     EnvSpec,
+    FullConflictSpec,
     InjectSpec,
     MountSpec,
     SharedMemorySpec,
@@ -81,6 +82,7 @@ class Injecting(Acting):
 
     def _env(self, spec: InjectSpec) -> list[Action]:
         actions = []
+        self._check_conflict_names(spec)
         for name in _env_order(spec):
             value = spec.env[name]
             span = spec.span_at("env", name)
@@ -91,6 +93,14 @@ class Injecting(Acting):
                 containers = self._containers(spec, own)
                 actions.append(SetEnv(name, source, containers, self.conflict("env", name), span))
         return list(actions)
+
+    def _check_conflict_names(self, spec: InjectSpec) -> None:
+        """Words of `onConflict` are for variables that the rule sets."""
+        conflict = self.rule.on_conflict
+        if isinstance(conflict, FullConflictSpec) and isinstance(conflict.env, dict):
+            for name in conflict.env:
+                span = conflict.key_span_at("env", name)
+                self.scope.one_of(name, spec.env, span, "environment variable", "inject.env")
 
     def _source(self, name: str, spec: EnvSpec) -> EnvSource | None:
         sources = [key for key in ("value", "field", "resource", "config", "secret") if spec.node_at(key)]
@@ -154,13 +164,11 @@ class Injecting(Acting):
         if value is None:
             return []
         conflict = self.conflict("shared_memory")
-        if isinstance(value, str):
-            size = self.scope.amount(spec.text_at("sharedMemory"), "memory")
-            return [
-                AddSharedMemory(size, self._containers(spec, None), conflict, spec.span_at("sharedMemory"))
-            ]
-        size = self.scope.amount(value.text_at("size"), "memory")
-        return [AddSharedMemory(size, self._containers(spec, value), conflict, value.block_span)]
+        if isinstance(value, SharedMemorySpec):
+            size = self.scope.amount(value.text_at("size"), "memory")
+            return [AddSharedMemory(size, self._containers(spec, value), conflict, value.block_span)]
+        size = self.scope.amount(spec.text_at("sharedMemory"), "memory")
+        return [AddSharedMemory(size, self._containers(spec, None), conflict, spec.span_at("sharedMemory"))]
 
     def _volume(self, spec: InjectSpec, name: str, volume: VolumeSpec) -> list[Action]:
         span = spec.key_span_at("volumes", name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping as Mapping_
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from policygen.dra import catalogue
 from policygen.dra.catalogue import Term
 from policygen.kube.quantity import Quantity
 
+_MIG_PROFILE = re.compile(r"([0-9]+c\.)?[0-9]+g\.[0-9]+gb([+-]\S+)?")
 _TEXT_KEYS = ("contains", "startsWith", "endsWith")
 
 
@@ -239,6 +241,13 @@ def _known_text(scope: Scope, term: Term, text: str, span: Span) -> str:
             f"no device is known whose `{term.word}` is `{text}`",
             span,
             notes=[f"known are {listed}"],
+        )
+    elif term.name == "profile" and not _MIG_PROFILE.fullmatch(text):
+        scope.found.warning(
+            "unknown-value",
+            f"`{text}` is no MIG profile",
+            span,
+            help=[f"profiles are written as `{term.example}`"],
         )
     return text
 

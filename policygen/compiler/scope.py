@@ -50,8 +50,10 @@ class Scope:
         broken = rule(text)
         if broken:
             notes = [f"the API server would say: {line}" for line in broken[:1]]
-            found_help = [f"write `{fixed}`"] if (fixed := _lowered(text)) != text and not rule(fixed) else []
-            self.found.error("bad-name", f"`{text}` cannot be {noun}", span, notes=notes, help=found_help)
+            help = [f"write `{fixed}`"] if (fixed := _lowered(text)) != text and not rule(fixed) else []
+            if "*" in text:
+                help = ["names have no wildcards: list them, or select by labels"]
+            self.found.error("bad-name", f"`{text}` cannot be {noun}", span, notes=notes, help=help)
         return text
 
     def labels(self, block: Block, field: str, values: dict[str, str]) -> tuple[tuple[str, str], ...]:
@@ -102,6 +104,18 @@ class Scope:
             help = [error.help] if error.help else []
             self.found.error("bad-quantity", f"`{subject}`: {error.message}", text.span, help=help)
             return "0"
+
+    def extended_resource(self, resource: str, span: Span) -> None:
+        """An extended resource has a domain, which is not Kubernetes' own."""
+        self.name(names.qualified_name, resource, span, "an extended resource")
+        domain, slash, _ = resource.partition("/")
+        if not slash or domain.endswith("kubernetes.io") or resource.startswith("requests."):
+            self.found.error(
+                "bad-name",
+                f"`{resource}` cannot be an extended resource",
+                span,
+                help=["write `domain/name` with a domain that is not Kubernetes' own: `nvidia.com/gpu`"],
+            )
 
     def amounts(self, block: Block, path: str, *, units: bool = True) -> tuple[tuple[str, str], ...]:
         """Resource -> quantity, sorted by resource; with `units`, each in a unit that fits the resource."""

@@ -7,21 +7,24 @@ Only shapes are checked here; `resolve` gives texts their meaning. Rules are in 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, Tag
 
 from policygen.compiler.spec_base import Block, by_shape
-from policygen.compiler.spec_rules import ConflictSpec, Namespaces, RuleSpec, TolerationSpec
+from policygen.compiler.spec_rules import (
+    Amount,
+    ConflictSpec,
+    Namespaces,
+    RuleSpec,
+    TextOrTexts,
+    TolerationSpec,
+)
 
 API_VERSION = "policygen.dev/v1alpha1"
 KIND = "PlacementPolicy"
 
-Amount = int | float | str
 Amounts = dict[str, Amount]
-TextOrTexts = Annotated[
-    Annotated[str, Tag("[scalar]")] | Annotated[list[str], Tag("[list]")], by_shape("[scalar]", "[list]")
-]
 
 
 class MetadataSpec(Block):
@@ -50,6 +53,11 @@ class SafetySpec(Block):
 
 class PrioritySpec(Block):
     """A PriorityClass."""
+
+    later: ClassVar[dict[str, tuple[str, ...]]] = {
+        "globalDefault": ("default: true",),
+        "preemptionPolicy": ("preemption",),
+    }
 
     value: int = Field(ge=-(2**31), le=2**31 - 1)
     """Pods with a higher value are scheduled first, and may preempt those with a lower one."""
@@ -190,7 +198,7 @@ class ConstraintSpec(Block):
 class ClaimMemorySpec(Block):
     """Memory over all devices of the claim."""
 
-    total: str
+    total: Amount
     """The smallest count of devices whose lower bounds reach it."""
 
 
@@ -223,6 +231,12 @@ class ClaimSpec(Block):
 
 class LimitsSpec(Block):
     """One kind of limits in a LimitRange."""
+
+    later: ClassVar[dict[str, tuple[str, ...]]] = {
+        "limits": ("default",),
+        "requests": ("defaultRequest",),
+        "maxLimitRequestRatio": ("ratio",),
+    }
 
     default: Amounts = {}
     """Limits of containers that have none."""

@@ -46,7 +46,7 @@ class UnknownKey:
 
     key: Scalar
     known: tuple[str, ...]
-    replaced: str | None
+    replaced: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -62,8 +62,8 @@ class Block(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, alias_generator=to_camel)
 
-    later: ClassVar[dict[str, str]] = {}
-    """Keys that other tools have in this place -> what to write instead."""
+    later: ClassVar[dict[str, tuple[str, ...]]] = {}
+    """Keys that Kubernetes has in this place -> what to write instead, one of these."""
 
     _node: Mapping = PrivateAttr()
 
@@ -85,7 +85,7 @@ class Block(BaseModel):
         kept = []
         for entry in node.entries:
             if entry.key.text not in known:
-                reading.unknown.append(UnknownKey(entry.key, known, cls.later.get(entry.key.text)))
+                reading.unknown.append(UnknownKey(entry.key, known, cls.later.get(entry.key.text, ())))
             elif isinstance(entry.value, Scalar) and entry.value.value is None:
                 reading.empty.append(entry.key)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from policygen.compiler.spec import PlacementPolicySpec
-from policygen.compiler.spec_base import NodeDict, Reading, UnknownKey
+from policygen.compiler.spec_base import Block, NodeDict, Reading, UnknownKey
 from policygen.compiler.yaml import Mapping, Node, Scalar, Sequence
 from policygen.diagnostics import Diagnostics, Span, suggestion
 
@@ -25,7 +26,24 @@ _NOUNS = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
-_YAML_11_TRUTH = {"y": "true", "yes": "true", "on": "true", "n": "false", "no": "false", "off": "false"}
+_AMOUNT = {"a whole number", "a number", "a text"}
+_TRUTH = {
+    **dict.fromkeys(("y", "yes", "on", "true"), "true"),
+    **dict.fromkeys(("n", "no", "off", "false"), "false"),
+}
+_NUMBER = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
+_PAIR = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_./]*)=([-A-Za-z0-9_.]*)")
+_NAMES_OF = {"priority": "priorities", "claim": "claims"}
+_FORMS = {
+    "uses": "{{resource: {0}}}",
+    "image": "{{startsWith: {0}}}",
+    "owner": "{{kind: {0}}}",
+    "align": "{{{0}: required}}",
+    "configMap": "{{name: {0}}}",
+    "persistentVolumeClaim": "{{claimName: {0}}}",
+    "hostPath": "{{path: {0}}}",
+}
+"""Mappings of which people write the one value that comes to their mind -> the mapping with it."""
 
 
 def read_spec(document: Mapping, found: Diagnostics) -> PlacementPolicySpec | None:
@@ -49,7 +67,7 @@ def _report_unknown(unknown: UnknownKey, found: Diagnostics) -> None:
     name = unknown.key.text
     help = []
     if unknown.replaced:
-        help.append(f"write `{unknown.replaced}`")
+        help.append("write " + " or ".join(f"`{word}`" for word in unknown.replaced))
     elif close := suggestion(name, unknown.known):
         help.append(f"did you mean `{close}`?")
     else:
@@ -109,7 +127,10 @@ def _report_value(node: Node, key: Scalar | None, errors: list[ErrorDetails], fo
             nouns += [
                 f"`{word}`" for item in errors for word in _words(item.get("ctx", {}).get("expected", ""))
             ]
-        _report_type(node, subject, list(dict.fromkeys(nouns)), found)
+        models = [item["ctx"]["class_name"] for item in errors if "class_name" in item.get("ctx", {})]
+        if set(nouns) >= _AMOUNT and "`true` or `false`" not in nouns:
+            nouns = ["an amount such as `4` or `16Gi`"]
+        _report_type(node, key, subject, list(dict.fromkeys(nouns)), models[0] if models else "", found)
 
 
 def _fits_text(node: Node) -> bool:
@@ -132,24 +153,76 @@ def _report_word(node: Scalar, subject: str, words: list[str], found: Diagnostic
     found.error("unknown-word", f"{subject} cannot be `{node.text}`", node.span, notes=notes, help=[help])
 
 
-def _report_type(node: Node, subject: str, nouns: list[str], found: Diagnostics) -> None:
+def _report_type(
+    node: Node, key: Scalar | None, subject: str, nouns: list[str], model: str, found: Diagnostics
+) -> None:
     wanted = " or ".join(nouns) if nouns else "something else"
-    help = []
+    advice = _advice(node, key, nouns, model)
+    message = f"{subject} must be {wanted}, not {_kind_of(node)}"
+    found.error("wrong-type", message, node.span, help=[advice] if advice else [])
+
+
+def _advice(node: Node, key: Scalar | None, nouns: list[str], model: str) -> str | None:
+    """What to write instead, where it can be guessed."""
     if "a list" in nouns and "a mapping" not in nouns and not isinstance(node, Sequence):
-        help.append(_as_list(node))
-    elif isinstance(node, Scalar):
-        if isinstance(node.value, int | float) and "a text" in nouns:
-            help.append(f'quote it: "{node.text}"')
-        elif "`true` or `false`" in nouns and str(node.value).lower() in _YAML_11_TRUTH:
-            help.append(f"write `{_YAML_11_TRUTH[str(node.value).lower()]}`")
-    span = node.span
-    found.error("wrong-type", f"{subject} must be {wanted}, not {_kind_of(node)}", span, help=help)
+        return _as_list(node, key)
+    if "a mapping" in nouns and not isinstance(node, Mapping):
+        return _as_mapping(node, key.text if key else "", model)
+    return _as_scalar(node, key.text if key else "", nouns) if isinstance(node, Scalar) else None
 
 
-def _as_list(node: Node) -> str:
+def _as_scalar(node: Scalar, key: str, nouns: list[str]) -> str | None:
+    if "a text" in nouns:
+        if key in _NAMES_OF:
+            return f"name one that `{_NAMES_OF[key]}` declares"
+        return f'quote it: "{node.text}"' if node.value is not None else 'write `""` for an empty text'
+    if "`true` or `false`" in nouns and str(node.value).lower() in _TRUTH:
+        return f"write `{_TRUTH[str(node.value).lower()]}`" + (" without quotes" if node.style else "")
+    if "a whole number" in nouns and _NUMBER.fullmatch(node.text) and float(node.text).is_integer():
+        return f"write `{int(float(node.text))}`" + (" without quotes" if node.style else "")
+    return "write `all`" if node.text.lower() == "all" and "`all`" in nouns else None
+
+
+def _as_list(node: Node, key: Scalar | None) -> str:
     """How to write one item as a list, where it is short enough to be shown."""
+    if key is not None and key.text == "rules" and isinstance(node, Mapping) and node.entries:
+        return f"rules are a list: begin this one with `- name: {node.entries[0].key.text}`"
     text = node.span.source.text[node.span.start : node.span.end]
     return f"write `[{text}]`" if len(text) <= 40 and "\n" not in text else "begin the item with `- `"
+
+
+def _as_mapping(node: Node, key: str, model: str) -> str | None:
+    """How to write a value, or a list of named things, as a mapping."""
+    if isinstance(node, Sequence):
+        first = node.items[0] if node.items else None
+        if isinstance(first, Scalar) and (pair := _PAIR.fullmatch(first.text)):
+            return f"write `{{{pair[1]}: {pair[2]}}}`"
+        name = first.by_key.get("name") if isinstance(first, Mapping) else None
+        if name is not None and isinstance(name.value, Scalar):
+            return f"names are keys here: write `{name.value.text}: …`"
+        return None
+    assert isinstance(node, Scalar)
+    if node.value is None or len(node.text) > 40:
+        return None
+    if pair := _PAIR.fullmatch(node.text):
+        return f"write `{{{pair[1]}: {pair[2]}}}`"
+    if key in _FORMS:
+        return f"write `{_FORMS[key].format(node.text.strip('*'))}`"
+    needed = _needed_keys(model)
+    if len(needed) == 1:
+        return f"write `{{{needed[0]}: {node.text}}}`"
+    return "write `{" + ", ".join(f"{name}: …" for name in needed) + "}`" if needed else None
+
+
+def _needed_keys(model: str) -> list[str]:
+    """The keys that a block cannot do without, by the name of its class."""
+    blocks = [Block]
+    for block in blocks:
+        blocks += block.__subclasses__()
+        if block.__name__ == model:
+            fields = block.model_fields.items()
+            return [info.alias or name for name, info in fields if info.is_required()]
+    return []
 
 
 def _kind_of(node: Node) -> str:
@@ -162,7 +235,9 @@ def _kind_of(node: Node) -> str:
             return "empty"
         case Scalar(value=bool()):
             return f"`{node.text}`"
-        case Scalar(value=int() | float()):
+        case Scalar(value=float()):
+            return f"`{node.text}`"
+        case Scalar(value=int()):
             return "a number"
         case Scalar():
             return "a text"

@@ -26,6 +26,7 @@ Workload = Literal[
     "RayJob",
 ]
 Operation = Literal["CREATE", "UPDATE"]
+Amount = int | float | str
 OnConflict = Literal["keep", "replace", "reject"]
 
 
@@ -178,7 +179,7 @@ ClaimUse = Annotated[
 class FullTolerationSpec(Block):
     """A toleration as Kubernetes has it."""
 
-    later: ClassVar[dict[str, str]] = {"tolerationSeconds": "seconds"}
+    later: ClassVar[dict[str, tuple[str, ...]]] = {"tolerationSeconds": ("seconds",)}
 
     key: str | None = None
     """The taint's key; none = all taints."""
@@ -201,6 +202,11 @@ TolerationSpec = Annotated[
 
 class GroupingSpec(Block):
     """Which pods are counted together."""
+
+    later: ClassVar[dict[str, tuple[str, ...]]] = {
+        "topologyKey": ("over",),
+        "labelSelector": ("by", "labels"),
+    }
 
     over: str
     """The node label that makes a domain, such as `topology.kubernetes.io/zone`."""
@@ -283,7 +289,16 @@ class NodeAffinitySpec(Block):
 class PlaceSpec(Block):
     """Where pods land and which devices they get."""
 
-    later: ClassVar[dict[str, str]] = {"priorityClassName": "priority", "tolerations": "tolerate"}
+    later: ClassVar[dict[str, tuple[str, ...]]] = {
+        "priorityClassName": ("priority",),
+        "tolerations": ("tolerate",),
+        "topologySpreadConstraints": ("spread",),
+        "podAffinity": ("together", "pack"),
+        "podAntiAffinity": ("apart",),
+        "affinity": ("nodeAffinity", "together", "apart"),
+        "resourceClaims": ("claim",),
+        "runtimeClassName": ("runtimeClass",),
+    }
 
     priority: str | None = None
     """A priority class."""
@@ -325,6 +340,8 @@ class EnvConfigSpec(Block):
 class EnvSpec(Block):
     """An environment variable; exactly one source."""
 
+    later: ClassVar[dict[str, tuple[str, ...]]] = {"valueFrom": ("field", "resource", "config", "secret")}
+
     value: str | None = None
     """A plain text."""
     field: str | None = None
@@ -352,6 +369,8 @@ Env = Annotated[
 
 class MountSpec(Block):
     """Where a volume is mounted."""
+
+    later: ClassVar[dict[str, tuple[str, ...]]] = {"mountPath": ("path",)}
 
     path: str
     """The path in the container."""
@@ -409,7 +428,7 @@ class VolumeSpec(Block):
 class SharedMemorySpec(Block):
     """Shared memory of a container."""
 
-    size: str
+    size: Amount
     """How much."""
     containers: Containers | None = None
     """Which containers get it."""
@@ -418,7 +437,7 @@ class SharedMemorySpec(Block):
 
 
 SharedMemory = Annotated[
-    Annotated[str, Tag("[scalar]")] | Annotated[SharedMemorySpec, Tag("[mapping]")],
+    Annotated[Amount, Tag("[scalar]")] | Annotated[SharedMemorySpec, Tag("[mapping]")],
     by_shape("[scalar]", "[mapping]"),
 ]
 
@@ -435,7 +454,10 @@ class SecurityContextSpec(Block):
 class InjectSpec(Block):
     """What pods and their containers get."""
 
-    later: ClassVar[dict[str, str]] = {"hostUsers": "userNamespace: true"}
+    later: ClassVar[dict[str, tuple[str, ...]]] = {
+        "hostUsers": ("userNamespace: true",),
+        "volumeMounts": ("volumes",),
+    }
 
     containers: Containers | None = None
     """Which containers; by default those that use what the rule matches, or all."""

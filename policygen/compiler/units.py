@@ -12,6 +12,8 @@ from policygen.kube.quantity import Format, Quantity, QuantityError
 Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 _BYTES = frozenset({"memory", "storage", "ephemeral-storage"})
+_LEAST_BYTES = 64 * 1024
+"""A number of bytes below this, written without a unit, lacks its unit."""
 _COMPARISON = re.compile(r"\s*(==|!=|<=|>=|<|>|=|~)?\s*(.*?)\s*", re.DOTALL)
 _VERSION = re.compile(r"v?([0-9]{1,9}(?:\.[0-9]{1,9})*)(-[0-9A-Za-z.-]+)?")
 _QUANTITY = re.compile(r"([+-]?[0-9.]+)\s*([A-Za-z]*)")
@@ -84,6 +86,8 @@ def parse_amount(resource: str, text: str) -> Quantity:
     if kind in _BYTES or kind.startswith("hugepages-") or kind.endswith("/requests.storage"):
         if quantity.milli_value() % 1000:
             raise UnitError(f"`{text}` is a fraction of a byte", "`m` is a thousandth; mebibytes are `Mi`")
+        if text.isdecimal() and 0 < quantity.value() < _LEAST_BYTES:
+            raise UnitError(f"`{text}` is {quantity.value()} bytes", f"add a unit: `{text}Gi`, `{text}Mi`")
     elif kind != "cpu" and quantity.milli_value() % 1000:
         raise UnitError(f"`{text}` is a fraction", "write a whole number")
     return quantity

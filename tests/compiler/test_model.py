@@ -103,8 +103,8 @@ def test_a_variable_comes_after_those_that_it_refers_to():
     ],
 )
 def test_what_to_do_on_conflict_is_said_nearest(own, spec, expected):
-    body = "rules: [{name: r, inject: {env: {A: x}}" + (f", onConflict: {own}" if own else "") + "}]\n"
+    body = "rules: [{name: r, inject: {env: {A: x, B: x}}" + (f", onConflict: {own}" if own else "") + "}]\n"
     model = model_of(body + (f"onConflict: {spec}\n" if spec else ""))
-    (action,) = model.rules[0].actions
+    action = model.rules[0].actions[0]
 
     assert action.on_conflict == expected
