@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from syrupy.assertion import SnapshotAssertion
 
 from policygen.kube import manifest, reader
+from policygen.render import full
 from policygen.render import report as text
 from policygen.verify import paths
 from policygen.verify.engine import Options, verify
@@ -18,7 +19,6 @@ from policygen.verify.report import Report
 
 FOLDER = Path(__file__).parent / "faults"
 BASE = FOLDER / "base"
-INVENTORY = FOLDER.parents[2] / "fixtures" / "inventory" / "nvidia-h100.yaml"
 
 
 def _faults() -> list[Any]:
@@ -35,9 +35,8 @@ FAULTS = _faults()
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The base bundle with its suite, as the current folder."""
-    for source in (*BASE.iterdir(), INVENTORY):
-        name = "inventory.yaml" if source is INVENTORY else source.name
-        (tmp_path / name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    for source in BASE.iterdir():
+        (tmp_path / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -64,13 +63,17 @@ def _changed(obj: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     return obj
 
 
-def _of(report: Report, module: str) -> list[str]:
+def _told(report: Report, module: str) -> str:
     """The findings of one property, as they are shown."""
-
     name = import_module(f"policygen.verify.properties.{module}").NAME
-    found = [result for result in report.properties if result.name == name]
-    shown = Report(properties=tuple(found))
-    return [text.render(shown)] if any(result.findings for result in found) else []
+    return full.render(
+        [
+            finding.diagnostic
+            for result in report.properties
+            if result.name == name
+            for finding in result.findings
+        ]
+    )
 
 
 def test_sound_bundle_passes(folder: Path):
@@ -87,8 +90,8 @@ def test_fault_is_found(module: str, fault: dict[str, Any], folder: Path, snapsh
     report = verify([Path("suite.yaml")], Options(versions=versions, properties=(module,)))
 
     assert not report.passed
-    assert _of(report, module) == snapshot
-    assert _of(report, module) != []
+    assert report.findings
+    assert _told(report, module) == snapshot
 
 
 def test_there_are_faults_for_every_property():

@@ -38,7 +38,10 @@ _WORDS: Final = {"absent": "is absent", "null": "is null", "empty": "is empty", 
 
 
 def check(world: World) -> PropertyResult:
-    """One finding per policy and error, at the place that the error is about where that can be told."""
+    """One finding per policy and error, at the place that the error is about where that can be told.
+
+    An error that the objects at hand show as they are is another property's, unless it names a field.
+    """
     tried = 0
     findings: list[Finding] = []
     for facts in world.facts:
@@ -46,7 +49,9 @@ def check(world: World) -> PropertyResult:
         if not facts.bound or not trials:
             continue
         faults: dict[str, _Fault] = {}
-        for form, path, trial, cluster in _variants(world, facts, trials, _alone(world, facts)):
+        alone = _alone(world, facts)
+        always = {_error(alone, trial) for trial in trials}
+        for form, path, trial, cluster in _variants(world, facts, trials, alone):
             tried += 1
             text = _error(cluster, trial)
             if text is not None and admit(world.lenient, trial.request).allowed:
@@ -54,7 +59,11 @@ def check(world: World) -> PropertyResult:
                 known = faults.setdefault(text, fault)
                 if not known.is_told and fault.is_told:
                     faults[text] = fault
-        findings += [_finding(world, facts, fault) for fault in faults.values()]
+        findings += [
+            _finding(world, facts, fault)
+            for text, fault in faults.items()
+            if fault.is_told or text not in always
+        ]
     return PropertyResult(NAME, world.subject.version, tried, tuple(findings))
 
 
