@@ -24,9 +24,13 @@ def render(report: Report) -> str:
     if faults:
         suites.append(_input(faults))
     body = "".join(suites)
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="policygen verify">\n{body}</testsuites>\n'
-    )
+    tried = len(report.cases) + len(report.properties) + len(faults)
+    failed = len(faults) + sum(item.status == "failed" for item in report.cases)
+    failed += sum(item.status == "failed" for item in report.properties)
+    seconds = sum(item.seconds for item in report.cases) + sum(item.seconds for item in report.properties)
+    counts = f'tests="{tried}" failures="{failed}" errors="0" time="{seconds:.3f}"'
+    head = f'<testsuites name="policygen verify" {counts}>'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}\n{body}</testsuites>\n'
 
 
 def _grouped(cases: Sequence[CaseResult]) -> dict[str, list[CaseResult]]:

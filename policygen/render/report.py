@@ -4,16 +4,36 @@ from __future__ import annotations
 
 from policygen.diagnostics import Diagnostic
 from policygen.render import full
-from policygen.verify.report import CaseResult, PropertyResult, Report
+from policygen.verify.expect import show_changes
+from policygen.verify.report import CaseResult, PropertyResult, Report, Update
 
 
 def render(report: Report, *, color: bool = False) -> str:
     """The whole report."""
-    shown: list[Diagnostic] = [*report.diagnostics, *(finding.diagnostic for finding in report.findings)]
+    found: list[Diagnostic] = [*report.diagnostics, *(finding.diagnostic for finding in report.findings)]
+    shown = [item for item in found if item.severity != "note"]
     parts = [full.render(shown, color=color)] if shown else []
+    if len(found) > len(shown):
+        parts.append(f"notes: {len(found) - len(shown)} (`-o concise` shows them)\n")
+    parts += [_update(update, color) for update in report.updates]
     parts.append("".join(_suite_lines(report.cases)) + "".join(_property_lines(report.properties)))
     parts.append(_closing(report))
     return "\n".join(part for part in parts if part)
+
+
+def _update(update: Update, color: bool) -> str:
+    """What was written: each change by path, or the whole text of a new golden."""
+    if update.is_new:
+        head, lines = f"wrote {update.path} (new)", [f"+ {line}" for line in update.text.splitlines()]
+    else:
+        head, lines = f"wrote {update.path}", show_changes(update.changes, limit=200).splitlines()
+    shown = [f"  {_painted(line, color)}\n" for line in lines]
+    return f"{head}\n{''.join(shown)}"
+
+
+def _painted(line: str, color: bool) -> str:
+    code = {"+": "32", "-": "31"}.get(line[:1])
+    return f"\x1b[{code}m{line}\x1b[0m" if color and code else line
 
 
 def _suite_lines(cases: tuple[CaseResult, ...]) -> list[str]:
@@ -44,9 +64,15 @@ def _closing(report: Report) -> str:
     cases, properties = len(report.cases), len(report.properties)
     failed = sum(case.status == "failed" for case in report.cases)
     failed += sum(result.status == "failed" for result in report.properties)
+    tried = f"{_count(cases, 'case', 'cases')} and {_count(properties, 'property', 'properties')}"
     if report.interrupted:
-        return f"interrupted after {cases} cases and {properties} properties; {failed} failed so far\n"
+        return f"interrupted after {tried}; {failed} failed so far\n"
     if not cases and not properties:
         return "nothing was verified\n"
-    verdict = "verified" if report.passed else f"{failed} failed"
-    return f"{cases} cases and {properties} properties: {verdict}\n"
+    if failed == 0 and not report.passed:
+        return f"{tried}: the input has errors\n"
+    return f"{tried}: {'verified' if report.passed else f'{failed} failed'}\n"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from policygen.admission.cluster import DEFAULT_PLUGINS, Cluster
@@ -13,15 +12,15 @@ from policygen.admission.outcome import Outcome
 from policygen.admission.policy import is_policy_object
 from policygen.admission.request import AdmissionRequest
 from policygen.admission.server import admit
-from policygen.diagnostics import Diagnostic, Diagnostics, make
+from policygen.diagnostics import Diagnostic, Diagnostics
 from policygen.kube import names
 from policygen.verify import expect, golden
-from policygen.verify.expect import Answer
+from policygen.verify.expect import Answer, fault
+from policygen.verify.golden import Wanted
 from policygen.verify.report import CaseResult, Finding
 from policygen.verify.sources import Located
 from policygen.verify.subject import Subject
 from policygen.verify.suite import Case, Suite
-from policygen.verify.world import serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +33,28 @@ class Setting:
     """With the policies."""
     bare: Cluster
     """The same without them."""
+    empty: Cluster
+    """Without anything of the bundle."""
 
 
 def setting(suite: Suite, subject: Subject) -> Setting:
     """The clusters of a suite: what the bundle itself stores comes first, so that a suite may replace it."""
-    stored = [*subject.objects, *(item.value for item in (*suite.cluster, *suite.inventory))]
+    own = [item.value for item in (*suite.cluster, *suite.inventory)]
+    stored = [*subject.objects, *own]
     settings: dict[str, Any] = {
         "version": subject.version,
         "authorizer": suite.authorizer,
         "plugins": DEFAULT_PLUGINS | frozenset(suite.plugins),
         "open_namespaces": True,
     }
-    bare = Cluster.from_objects([obj for obj in stored if not is_policy_object(obj)], **settings)
-    return Setting(suite, subject, serving(bare, subject, stored), bare)
+    bare = [obj for obj in stored if not is_policy_object(obj)]
+    return Setting(
+        suite,
+        subject,
+        Cluster.from_objects(stored, **settings),
+        Cluster.from_objects(bare, **settings),
+        Cluster.from_objects([obj for obj in own if not is_policy_object(obj)], **settings),
+    )
 
 
 def request(case: Case) -> AdmissionRequest:
@@ -73,28 +81,103 @@ def check_names(suite: Suite, subject: Subject, found: Diagnostics) -> None:
         found.extend(expect.unknown_names(case, subject.names))
 
 
-def run(where: Setting, *, update: bool = False) -> Iterator[CaseResult]:
-    """The result of each case, in order. With `update` goldens are written instead of compared."""
-    for case in where.suite.cases:
-        started = time.perf_counter()
-        findings = tuple(Finding(item) for item in _failures(where, case, update=update))
-        seconds = time.perf_counter() - started
-        yield CaseResult(where.suite.name, case.name, where.subject.version, case.span, findings, seconds)
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A case that ran, and the golden that it would write."""
+
+    result: CaseResult
+    wanted: Wanted | None = None
 
 
-def _failures(where: Setting, case: Case, *, update: bool) -> Iterator[Diagnostic]:
-    cluster, bare = where.cluster, where.bare
-    cluster, bare = storing(cluster, case.cluster), storing(bare, case.cluster)
+def run(where: Setting, *, update: bool = False) -> Iterator[Ran]:
+    """The result of each case, in order. With `update` goldens are not compared: they come as `wanted`."""
+    return (run_one(where, case, update=update) for case in where.suite.cases)
+
+
+def run_one(where: Setting, case: Case, *, update: bool = False) -> Ran:
+    """The result of one case."""
+    started = time.perf_counter()
+    findings, wanted = _run(where, case, update=update)
+    seconds = time.perf_counter() - started
+    result = CaseResult(
+        where.suite.name, case.name, where.subject.version, case.span, tuple(findings), seconds
+    )
+    return Ran(result, None if wanted is None else replace(wanted, held=not findings))
+
+
+def _run(where: Setting, case: Case, *, update: bool) -> tuple[list[Finding], Wanted | None]:
+    cluster, bare = storing(where.cluster, case.cluster), storing(where.bare, case.cluster)
     sent = request(case)
     outcome = admit(cluster, sent, explain=True)
-    without = admit(bare, sent)
-    schema = cluster.schema(sent.kind)
-    answer = Answer(case, outcome, without.object, schema, where.subject.rule_of, where.subject.rule_span)
-    yield from expect.failures(answer)
+    plain = admit(bare, sent)
+    answer = Answer(
+        case,
+        outcome,
+        plain.object,
+        cluster.schema(sent.kind),
+        where.subject,
+        why_not=lambda: _why_not(where.subject, cluster, sent, plain),
+        why_refused=lambda: _why_refused(outcome, where.subject),
+        without=lambda: admit(storing(where.empty, case.cluster), sent),
+    )
+    findings = list(expect.failures(answer))
+    wanted = None
     if case.expect.golden is not None and outcome.object is not None:
-        yield from golden.compare(case, outcome.object, update=update)
+        found = golden.wanted(case, outcome.object, where.subject.version)
+        if isinstance(found, Diagnostic):
+            findings.append(Finding(found))
+        elif update:
+            wanted = found
+        else:
+            findings += _against(answer, found)
+    elif case.expect.golden is not None and outcome.allowed:
+        findings.append(fault(answer, "golden", "there is no object to compare with a golden"))
     if case.expect.devices is not None:
-        yield from _devices(where, case, outcome)
+        findings += _devices(where, answer)
+    return findings, wanted
+
+
+def _against(answer: Answer, found: Wanted) -> Iterator[Finding]:
+    """The difference from the golden file as one failure."""
+    if found.is_new:
+        help = ["`policygen verify --update` writes it"]
+        yield fault(answer, "golden", f"there is no golden `{found.path}`", help=help)
+    elif found.changes:
+        changing = [verdict for verdict in answer.applied if verdict.kind == "mutated"]
+        yield fault(
+            answer,
+            "golden",
+            "the result differs from its golden",
+            notes=[expect.show_changes(found.changes)],
+            help=["if the change is meant, `policygen verify --update` writes it"],
+            about=changing,
+            changes=found.changes,
+        )
+
+
+def _why_not(
+    subject: Subject, cluster: Cluster, sent: AdmissionRequest, plain: Outcome
+) -> dict[str, list[str]]:
+    """Rule → what keeps it from the object."""
+    from policygen.verify import nearly
+
+    found: dict[str, list[str]] = {}
+    for item in nearly.missed(cluster, sent, plain, subject):
+        lines = found.setdefault(item.rule, [])
+        for miss in item.misses:
+            text = "\n".join([f"policy `{item.policy}`: {miss.text}", *(f"  {each}" for each in miss.values)])
+            if text not in lines:
+                lines.append(text)
+    return found
+
+
+def _why_refused(outcome: Outcome, subject: Subject) -> list[str]:
+    from policygen.verify import refusals
+
+    found = refusals.refusal(outcome, subject)
+    if found is None:
+        return []
+    return [found.text + (f", because of {found.asked}" if found.asked else "")]
 
 
 def storing(cluster: Cluster, more: Sequence[Located]) -> Cluster:
@@ -116,34 +199,25 @@ def storing(cluster: Cluster, more: Sequence[Located]) -> Cluster:
     return richer.running(cluster.mutating_policies, cluster.validating_policies)
 
 
-def _devices(where: Setting, case: Case, outcome: Outcome) -> Iterator[Diagnostic]:
+def _devices(where: Setting, answer: Answer) -> Iterator[Finding]:
     from policygen.verify import claims
 
+    case, outcome = answer.case, answer.outcome
+    assert case.expect.devices is not None, "the case expects devices"
     if outcome.object is None:
-        yield make("error", "case-failed", f"case `{case.name}`: no object, so no devices", case.span)
+        yield fault(answer, "devices", "there is no object, so there are no devices")
         return
+    cluster = storing(where.cluster, case.cluster)
     slices = [item.value for item in where.suite.inventory]
-    chosen = claims.allocate(outcome.object, where.cluster, slices)
-    assert case.expect.devices is not None
+    slices += [item.value for item in case.cluster if item.value.get("kind") == "ResourceSlice"]
+    chosen = claims.allocate(outcome.object, cluster, slices)
     for name, devices in case.expect.devices.items():
         got = chosen.get(name)
         if isinstance(got, str):
-            message = f"case `{case.name}`: claim `{name}` cannot be allocated: {got}"
-            yield make("error", "case-failed", message, case.expect.spans["devices"])
+            yield fault(answer, "devices", f"claim `{name}` cannot be allocated: {got}")
         elif got is None:
-            message = f"case `{case.name}`: the pod has no claim `{name}`"
-            yield make("error", "case-failed", message, case.expect.spans["devices"])
+            known = ", ".join(f"`{each}`" for each in chosen) or "none"
+            yield fault(answer, "devices", f"the pod has no claim `{name}`", notes=[f"its claims: {known}"])
         elif tuple(got) != devices:
-            message = f"case `{case.name}`: claim `{name}` gets {', '.join(got)}, not {', '.join(devices)}"
-            yield make("error", "case-failed", message, case.expect.spans["devices"])
-
-
-def suites_in(paths: Iterable[Path]) -> Sequence[Path]:
-    """Suite files among files and folders: `suite.yaml` and `*.suite.yaml`, also in sub-folders."""
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            found += sorted({*path.rglob("suite.yaml"), *path.rglob("*.suite.yaml")})
-        else:
-            found.append(path)
-    return found
+            text = f"claim `{name}` gets {', '.join(got)}, not {', '.join(devices)}"
+            yield fault(answer, "devices", text)

@@ -1,46 +1,64 @@
-"""Compare the answer to a request with what a case expects of it."""
+"""Compare the answer to a request with what a case expects of it.
+
+Each failure names the expectation, what the server gives instead by path, the rules that had a part in it
+with their lines, and the values of the variables that they read.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from policygen.admission.outcome import Outcome
-from policygen.diagnostics import Diagnostic, Label, Span, make, suggestion
+from policygen.admission.outcome import Outcome, Verdict
+from policygen.diagnostics import Diagnostic, Label, make, suggestion
 from policygen.kube.schema import KindSchema
 from policygen.merge.diff import Change, diff
 from policygen.verify import paths
+from policygen.verify.report import Finding
+from policygen.verify.subject import Subject
 from policygen.verify.suite import Case, ExpectedValue
 
 APPLIED = frozenset({"unchanged", "mutated", "failed", "passed", "warned", "denied"})
 """Verdicts of policies that matched."""
 
+_MOST_RULES: Final = 3
+_MOST_VARIABLES: Final = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is compared: the outcome, what was sent, and how policies are called."""
+    """What is compared: the outcome, what was sent, and what the policies are."""
 
     case: Case
     outcome: Outcome
     sent: dict[str, Any] | None
     """The object as it would be stored without any policy."""
     schema: KindSchema | None
-    rule_of: Callable[[str], str]
-    """Policy name → the rule it was made for, or its own name."""
-    rule_span: Callable[[str], Span | None]
+    subject: Subject
+    why_not: Callable[[], dict[str, list[str]]]
+    """Rule → why it did not apply; worked out when it is asked for."""
+    why_refused: Callable[[], list[str]]
+    """The refusal in plain words."""
+    without: Callable[[], Outcome]
+    """The answer without anything of the bundle."""
+
+    @property
+    def applied(self) -> tuple[Verdict, ...]:
+        """The verdicts of policies that matched."""
+        return tuple(verdict for verdict in self.outcome.verdicts if verdict.kind in APPLIED)
 
 
-def failures(answer: Answer) -> Iterator[Diagnostic]:
+def failures(answer: Answer) -> Iterator[Finding]:
     """Every expectation that does not hold."""
     expect = answer.case.expect
     yield from _verdict(answer)
     if expect.matched is not None:
-        applied = {answer.rule_of(v.policy) for v in answer.outcome.verdicts if v.kind in APPLIED}
+        applied = {answer.subject.rule_of(verdict.policy) for verdict in answer.applied}
         yield from _names(answer, "matched", "matched", expect.matched, applied)
     if expect.changed is not None:
-        changed = {answer.rule_of(v.policy) for v in answer.outcome.verdicts if v.kind == "mutated"}
+        changed = {answer.subject.rule_of(v.policy) for v in answer.applied if v.kind == "mutated"}
         yield from _names(answer, "changed", "changed the object", expect.changed, changed)
     if expect.unchanged is not None:
         yield from _unchanged(answer, expect.unchanged)
@@ -48,58 +66,117 @@ def failures(answer: Answer) -> Iterator[Diagnostic]:
         yield from _value(answer, value)
     if expect.warnings is not None:
         yield from _warnings(answer, expect.warnings)
+    yield from _vacuous(answer)
 
 
-def _fault(answer: Answer, key: str, message: str, label: str = "", **parts: Iterable[Any]) -> Diagnostic:
+def fault(
+    answer: Answer,
+    key: str,
+    message: str,
+    label: str = "",
+    *,
+    notes: Iterable[str] = (),
+    help: Iterable[str] = (),
+    about: Iterable[Verdict] = (),
+    changes: Iterable[Change] = (),
+) -> Finding:
+    """A failure with the rules that it is about and the variables that they read."""
     span = answer.case.expect.spans.get(key, answer.case.span)
-    return make("error", "case-failed", f"case `{answer.case.name}`: {message}", span, label, **parts)
+    verdicts = list(about)
+    diagnostic = make(
+        "error",
+        "case-failed",
+        f"case `{answer.case.name}`: {message}",
+        span,
+        label,
+        related=list(_rules(answer, verdicts)),
+        notes=[*notes, *_variables(verdicts)],
+        help=help,
+    )
+    policy = verdicts[0].policy if verdicts else ""
+    return Finding(diagnostic, policy, answer.case.object, tuple(changes))
 
 
-def _verdict(answer: Answer) -> Iterator[Diagnostic]:
+def _rules(answer: Answer, verdicts: Iterable[Verdict]) -> Iterator[Label]:
+    """The rules of some verdicts with their lines."""
+    said: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        kinds = said.setdefault(answer.subject.rule_of(verdict.policy), [])
+        if verdict.kind not in kinds:
+            kinds.append(verdict.kind)
+    for rule, kinds in list(said.items())[:_MOST_RULES]:
+        span = answer.subject.rule_span(rule)
+        if span is not None:
+            words = " and ".join(kind.replace("-", " ") for kind in kinds)
+            yield Label(span, f"this rule: {words}")
+
+
+def _variables(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """`variables.tier evaluated to "interactive"`."""
+    known: dict[str, str] = {}
+    for verdict in verdicts:
+        for name, value in verdict.variables.items():
+            known.setdefault(name, shown(value))
+    lines = [f"`variables.{name}` evaluated to {value}" for name, value in known.items()]
+    if lines:
+        more = [f"… and {len(lines) - _MOST_VARIABLES} more"] if len(lines) > _MOST_VARIABLES else []
+        yield "\n".join([*lines[:_MOST_VARIABLES], *more])
+
+
+def _verdict(answer: Answer) -> Iterator[Finding]:
     expect, outcome = answer.case.expect, answer.outcome
     said = f"the API server would say: {outcome.message}"
     wants = False if expect.denied is not None else expect.allowed
     if wants is None:
         wants = True  # an answer nobody asked to be refused must be given
+    refusing = [verdict for verdict in answer.applied if verdict.kind in ("denied", "failed")]
     if wants and not outcome.allowed:
         key = "allowed" if expect.allowed is not None else ""
-        yield _fault(answer, key, f"the request is refused with {outcome.code}", notes=[said])
+        notes = [*answer.why_refused(), said]
+        yield fault(answer, key, f"the request is refused with {outcome.code}", notes=notes, about=refusing)
     elif not wants and outcome.allowed:
         key = "denied" if expect.denied is not None else "allowed"
-        yield _fault(answer, key, "the request is accepted", "expected to be refused")
+        yield fault(answer, key, "the request is accepted", "expected to be refused", about=_judging(answer))
     elif expect.denied is not None and expect.denied not in outcome.message:
-        yield _fault(answer, "denied", "the request is refused with another text", notes=[said])
+        about = "the request is refused with another text"
+        yield fault(answer, "denied", about, notes=[said], about=refusing)
+
+
+def _judging(answer: Answer) -> list[Verdict]:
+    return [verdict for verdict in answer.applied if not verdict.mutating]
 
 
 def _names(
     answer: Answer, key: str, verb: str, expected: tuple[str, ...], got: set[str]
-) -> Iterator[Diagnostic]:
-    for name in sorted(set(expected) - got):
-        reasons = sorted(
-            f"policy `{v.policy}`: {v.kind}" + (f", {v.detail}" if v.detail else "")
-            for v in answer.outcome.verdicts
-            if answer.rule_of(v.policy) == name and not v.reinvocation
-        )
-        span = answer.rule_span(name)
-        related = [Label(span, "this rule")] if span else []
-        yield _fault(answer, key, f"`{name}` has not {verb}", notes=reasons, related=related)
+) -> Iterator[Finding]:
+    for name in sorted((set(expected) & answer.subject.names) - got):
+        own = [v for v in answer.outcome.verdicts if answer.subject.rule_of(v.policy) == name]
+        applied = [verdict for verdict in own if verdict.kind in APPLIED]
+        notes = answer.why_not().get(name, []) if not applied else []
+        yield fault(answer, key, f"`{name}` has not {verb}", notes=notes, about=own)
     for name in sorted(got - set(expected)):
-        span = answer.rule_span(name)
-        related = [Label(span, "this rule")] if span else []
-        yield _fault(answer, key, f"`{name}` has {verb}, which is not expected", related=related)
+        own = [v for v in answer.applied if answer.subject.rule_of(v.policy) == name]
+        changes = [change for verdict in own for change in verdict.changes]
+        notes = [show_changes(changes)] if changes else []
+        yield fault(answer, key, f"`{name}` has {verb}, which is not expected", notes=notes, about=own)
 
 
-def _unchanged(answer: Answer, expected: bool) -> Iterator[Diagnostic]:
+def _unchanged(answer: Answer, expected: bool) -> Iterator[Finding]:
     if not answer.outcome.allowed:
         return
     changes = diff(answer.sent, answer.outcome.object)
+    mutated = [verdict for verdict in answer.applied if verdict.kind == "mutated"]
     if expected and changes:
-        yield _fault(answer, "unchanged", "the object was changed", notes=[show_changes(changes)])
+        notes = [show_changes(changes)]
+        yield fault(
+            answer, "unchanged", "the object was changed", notes=notes, about=mutated, changes=changes
+        )
     if not expected and not changes:
-        yield _fault(answer, "unchanged", "nothing was changed")
+        notes = [line for lines in answer.why_not().values() for line in lines][:_MOST_RULES]
+        yield fault(answer, "unchanged", "nothing was changed", notes=notes, about=answer.applied)
 
 
-def _value(answer: Answer, expected: ExpectedValue) -> Iterator[Diagnostic]:
+def _value(answer: Answer, expected: ExpectedValue) -> Iterator[Finding]:
     name = answer.case.name
     result = answer.outcome.object if answer.outcome.allowed else answer.outcome.seen
     if answer.schema is not None:
@@ -108,22 +185,82 @@ def _value(answer: Answer, expected: ExpectedValue) -> Iterator[Diagnostic]:
             step, near = unknown
             message = f"case `{name}`: {answer.schema.kind} has no field `{step}`"
             help = [f"did you mean `{near}`?"] if near else []
-            yield make("error", "suite-path", message, expected.span, help=help)
+            yield Finding(make("error", "suite-path", message, expected.span, help=help))
             return
     got = paths.get(result, expected.steps)
     wanted = paths.ABSENT if expected.value is None else expected.value
     if got is wanted or (type(got) is type(wanted) and got == wanted):
         return
-    message = f"case `{name}`: `{expected.text}` is {shown(got)}, not {shown(wanted)}"
-    yield make("error", "case-failed", message, expected.span, f"got {shown(got)}")
+    about = _touching(answer, expected)
+    yield Finding(
+        make(
+            "error",
+            "case-failed",
+            f"case `{name}`: `{expected.text}` is {shown(got)}, not {shown(wanted)}",
+            expected.span,
+            f"got {shown(got)}",
+            related=list(_rules(answer, about)),
+            notes=[f"- {expected.text}: {_bare(wanted)}   expected\n+ {expected.text}: {_bare(got)}   got"]
+            + list(_variables(about))
+            + ([] if answer.applied else ["no policy applied to the object"]),
+        ),
+        about[0].policy if about else "",
+        answer.case.object,
+    )
 
 
-def _warnings(answer: Answer, expected: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _touching(answer: Answer, expected: ExpectedValue) -> list[Verdict]:
+    """The policies that wrote near the place, or else all that applied."""
+    names = [step for step in expected.steps if isinstance(step, str)]
+    near = [
+        verdict
+        for verdict in answer.applied
+        for change in verdict.changes
+        if _meets([step for step in change.steps if isinstance(step, str)], names)
+    ]
+    return list({id(verdict): verdict for verdict in near or answer.applied}.values())
+
+
+def _meets(left: list[str], right: list[str]) -> bool:
+    return all(a == b for a, b in zip(left, right, strict=False))
+
+
+def _warnings(answer: Answer, expected: tuple[str, ...]) -> Iterator[Finding]:
     got = answer.outcome.warnings
     if len(got) == len(expected) and all(part in text for part, text in zip(expected, got, strict=True)):
         return
     notes = [f"the API server would warn: {text}" for text in got] or ["the API server would not warn"]
-    yield _fault(answer, "warnings", f"{len(got)} warnings are given, {len(expected)} expected", notes=notes)
+    message = f"{_count(len(got), 'warning')} given, {len(expected)} expected"
+    if len(got) == len(expected):
+        message = "a warning has another text"
+    yield fault(answer, "warnings", message, notes=notes, about=_judging(answer))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
+
+
+def _vacuous(answer: Answer) -> Iterator[Finding]:
+    """A case that expects a result and says nothing of rules, where nothing of the bundle did anything."""
+    expect = answer.case.expect
+    said = (expect.matched, expect.changed, expect.unchanged, expect.allowed, expect.denied, expect.warnings)
+    if any(part is not None for part in said) or answer.applied or not answer.outcome.allowed:
+        return
+    if not (expect.values or expect.golden or expect.devices):
+        return
+    alone = answer.without()
+    if alone.allowed and alone.object == answer.outcome.object and expect.devices is None:
+        notes = [line for lines in answer.why_not().values() for line in lines][:_MOST_RULES]
+        yield Finding(
+            make(
+                "error",
+                "case-proves-nothing",
+                f"case `{answer.case.name}`: nothing of the bundle applied, so the result is what was sent",
+                answer.case.span,
+                notes=notes,
+                help=["if that is meant, say `matched: []`; otherwise the object must reach a rule"],
+            )
+        )
 
 
 def unknown_names(case: Case, known: Iterable[str]) -> Iterator[Diagnostic]:
@@ -134,17 +271,21 @@ def unknown_names(case: Case, known: Iterable[str]) -> Iterator[Diagnostic]:
             if name not in pool:
                 near = suggestion(name, pool)
                 listed = ", ".join(f"`{item}`" for item in pool)
-                help = [f"did you mean `{near}`?"] if near else [f"rules and policies: {listed}"]
+                help = [f"did you mean `{near}`?"] if near else [f"rules and policies: {listed or 'none'}"]
                 message = f"case `{case.name}` names `{name}`, which is no rule and no policy"
                 yield make("error", "suite-unknown-rule", message, case.expect.spans[key], help=help)
 
 
 def shown(value: Any) -> str:
     """A value in a message."""
+    return "absent" if value is paths.ABSENT else f"`{_bare(value, 200)}`"
+
+
+def _bare(value: Any, longest: int = 300) -> str:
     if value is paths.ABSENT:
         return "absent"
-    text = json.dumps(value, ensure_ascii=False)
-    return f"`{text if len(text) <= 200 else text[:199] + '…'}`"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def show_changes(changes: Iterable[Change], limit: int = 20) -> str:
@@ -152,14 +293,9 @@ def show_changes(changes: Iterable[Change], limit: int = 20) -> str:
     lines = []
     for change in changes:
         if change.op != "add":
-            lines.append(f"- {change.path}: {_text(change.before)}")
+            lines.append(f"- {change.path}: {_bare(change.before)}")
         if change.op != "remove":
-            lines.append(f"+ {change.path}: {_text(change.after)}")
+            lines.append(f"+ {change.path}: {_bare(change.after)}")
     if len(lines) > limit:
         lines = [*lines[:limit], f"… and {len(lines) - limit} more lines"]
     return "\n".join(lines)
-
-
-def _text(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 300 else text[:299] + "…"

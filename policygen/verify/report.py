@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from policygen.diagnostics import Diagnostic, Span
@@ -62,6 +63,17 @@ class PropertyResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """A golden that was written."""
+
+    path: Path
+    is_new: bool
+    changes: tuple[Change, ...]
+    """From what it held before; empty for a new one."""
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that a run found."""
 
@@ -70,6 +82,8 @@ class Report:
     diagnostics: tuple[Diagnostic, ...] = ()
     """Faults of the input itself: specs, manifests, suites."""
     interrupted: bool = False
+    updates: tuple[Update, ...] = ()
+    """Goldens that were written."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -14,6 +14,11 @@ from policygen.kube.reader import Document
 _GLOB = frozenset("*?[")
 
 
+def is_suite(path: Path) -> bool:
+    """Whether a file is named as a suite: `suite.yaml` or `*.suite.yaml`."""
+    return path.name == "suite.yaml" or path.name.endswith(".suite.yaml")
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """A Kubernetes object and the place where it is written."""

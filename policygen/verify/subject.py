@@ -16,7 +16,7 @@ from policygen.admission.policy import POLICY_KINDS, BoundPolicy, bind, is_polic
 from policygen.diagnostics import Diagnostics, PolicygenError, Span
 from policygen.kube import reader
 from policygen.kube.catalog import RECORDED
-from policygen.verify.sources import Located
+from policygen.verify.sources import Located, is_suite
 
 if TYPE_CHECKING:
     from policygen.compiler.bundle import Bundle
@@ -162,11 +162,6 @@ def is_worth(folder: Path) -> bool:
 
 def _is_spec(path: Path) -> bool:
     return _mentions(path, f"kind: {SPEC_KIND}")
-
-
-def is_suite(path: Path) -> bool:
-    """Whether a file is named as a suite: `suite.yaml` or `*.suite.yaml`."""
-    return path.name == "suite.yaml" or path.name.endswith(".suite.yaml")
 
 
 def _mentions(path: Path, text: str) -> bool:

@@ -15,7 +15,7 @@ from policygen.kube.names import CLUSTER_SCOPED
 from policygen.kube.reader import Document
 from policygen.verify import paths
 from policygen.verify.shape import Check
-from policygen.verify.sources import Fixtures, Located, entries, expand, objects
+from policygen.verify.sources import Fixtures, Located, entries, expand, is_suite, objects
 from policygen.verify.suite_shape import KIND, SUITE
 
 _Path = tuple[str | int, ...]
@@ -137,6 +137,12 @@ class _Loader:
             )
         if not value["cases"]:
             self.found.error("suite-no-cases", "a suite without a case proves nothing", self._span("cases"))
+        policies = tuple(self._policies())
+        if not policies and not self.found.has_errors:
+            self.found.error(
+                "suite-no-policies", "the suite has no policies to verify", self._span("policies")
+            )
+        self._check_authorizer()
         cases = tuple(self._cases(fixtures))
         names: dict[str, Case] = {}
         for case in cases:
@@ -144,10 +150,10 @@ class _Loader:
                 self.found.error("suite-duplicate-case", f"two cases are called `{case.name}`", case.span)
             names[case.name] = case
         return Suite(
-            name=(value.get("metadata") or {}).get("name") or self.path.parent.name,
+            name=(value.get("metadata") or {}).get("name") or _name_of(self.path),
             path=self.path,
             versions=self._versions(),
-            policies=tuple(self._policies()),
+            policies=policies,
             cluster=tuple(self._objects("cluster")),
             fixtures=fixtures,
             inventory=tuple(self._objects("inventory")),
@@ -177,7 +183,21 @@ class _Loader:
                     "one of " + ", ".join(f"`{known}`" for known in SUPPORTED),
                     help=[f'did you mean "{near}"?'] if near else [],
                 )
-        return versions
+        return tuple(version for version in versions if version in SUPPORTED)
+
+    def _check_authorizer(self) -> None:
+        """A key of another form would never be asked for."""
+        for key in self.document.value.get("authorizer") or {}:
+            if key.count("|") not in (2, 6):
+                self.found.error(
+                    "suite-value",
+                    f"`{key}` is no question to the authorizer",
+                    self._span("authorizer", key),
+                    help=[
+                        "write `user|verb|group|resource|subresource|namespace|name`, "
+                        "where parts may be empty, or `user|verb|/path`"
+                    ],
+                )
 
     def _policies(self) -> Iterator[PolicySource]:
         for entry, span in entries(self.document, ("policies",)):
@@ -185,7 +205,8 @@ class _Loader:
                 yield PolicySource(None, Located(entry, span), span)
             else:
                 for path in expand(entry, self.path.parent, span, self.found):
-                    yield PolicySource(path, None, span)
+                    if not is_suite(path):
+                        yield PolicySource(path, None, span)
 
     def _cases(self, fixtures: Fixtures) -> Iterator[Case]:
         for index, raw in enumerate(self.document.value["cases"]):
@@ -225,6 +246,8 @@ class _Loader:
             )
         obj = self._object(top.get("object"), fixtures)
         old = self._object(top.get("oldObject"), fixtures)
+        if not self._check_operation(top, name, span):
+            return
         operation = top.get("operation", ("UPDATE" if old is not None else "CREATE", ()))[0]
         if obj is None and operation != "DELETE":
             if "object" not in top:
@@ -244,6 +267,22 @@ class _Loader:
             expect=expect,
             span=span,
         )
+
+    def _check_operation(self, top: dict[str, tuple[Any, _Path]], name: str, span: Span) -> bool:
+        """An operation with objects that it cannot have would be another request than was meant."""
+        operation = top.get("operation", ("", ()))[0]
+        if operation == "UPDATE" and "oldObject" not in top:
+            self.found.error(
+                "suite-value",
+                f"case `{name}` is an UPDATE without `oldObject`",
+                span,
+                help=["add the object as it is stored; `object` is how it shall be"],
+            )
+            return False
+        if operation == "CREATE" and "oldObject" in top:
+            self.found.error("suite-value", f"case `{name}` is a CREATE, which has no `oldObject`", span)
+            return False
+        return True
 
     def _object(self, entry: tuple[Any, _Path] | None, fixtures: Fixtures) -> dict[str, Any] | None:
         if entry is None:
@@ -302,6 +341,13 @@ class _Loader:
             devices=None if devices is None else {name: tuple(chosen) for name, chosen in devices.items()},
             spans=spans,
         )
+
+
+def _name_of(path: Path) -> str:
+    """The folder's name for `suite.yaml`, else the file's own."""
+    if path.name == "suite.yaml":
+        return path.resolve().parent.name
+    return path.name.removesuffix(".suite.yaml")
 
 
 def _many(value: Any) -> tuple[str, ...]:

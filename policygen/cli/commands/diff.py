@@ -184,16 +184,13 @@ def _subjects(
 
 def _suites(old: Path, new: Path, found: Diagnostics) -> list[Ground]:
     """Those beside the new bundle; beside the old one where the new has none."""
-    from policygen.verify import subject, suite
+    from policygen.verify import suite
     from policygen.verify.effects import ground_of
+    from policygen.verify.sources import is_suite
 
     for path in (new, old):
         folder = path if path.is_dir() else path.parent
-        files = (
-            [entry for entry in sorted(folder.iterdir()) if subject.is_suite(entry)]
-            if folder.is_dir()
-            else []
-        )
+        files = [entry for entry in sorted(folder.iterdir()) if is_suite(entry)] if folder.is_dir() else []
         loaded = [suite.load(file, found) for file in files]
         if loaded:
             return [ground_of(item) for item in loaded if item is not None]
