@@ -151,6 +151,8 @@ def _update(
     old = attributes.old_object or {}
     if key == ("", "Pod"):
         rule: Update | None = _POD_SUBRESOURCES.get(attributes.subresource)
+    elif key == ("autoscaling", "Scale"):
+        rule = workloads.scale_update
     elif attributes.subresource:
         return
     else:

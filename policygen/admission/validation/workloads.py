@@ -143,6 +143,12 @@ def _amount(found: FieldErrors, value: int | str, path: str) -> None:
         found.invalid(path, value, content.NEGATIVE)
 
 
+def scale_update(found: FieldErrors, obj: Object, _old: Object) -> None:
+    """`ValidateScale`: the `scale` subresource of a workload."""
+    metadata.validate(found, obj.get("metadata") or {}, namespaced=True)
+    _not_negative(found, obj.get("spec") or {}, ("replicas",), "spec")
+
+
 def replica_set(found: FieldErrors, obj: Object) -> None:
     """`ValidateReplicaSet`."""
     metadata.validate(found, obj.get("metadata") or {}, namespaced=True)
