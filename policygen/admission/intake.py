@@ -10,7 +10,7 @@ from policygen.admission.activation import default_options
 from policygen.admission.cluster import Cluster
 from policygen.admission.policy import BINDING_KINDS, GROUP, read_binding
 from policygen.admission.request import AdmissionRequest, Object, Operation, UserInfo
-from policygen.diagnostics import Diagnostics
+from policygen.diagnostics import Diagnostics, fail
 from policygen.kube import catalog, objects
 from policygen.kube.decode_errors import DecodeError
 from policygen.kube.names import gvk
@@ -20,6 +20,9 @@ ADMIN: Final = UserInfo()
 
 STANDARD_NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 """Namespaces that every cluster has."""
+
+
+_POD_ONLY: Final = frozenset({"ephemeralcontainers", "resize"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,10 @@ def request_for(obj: Object, cluster: Cluster, client: Client) -> AdmissionReque
             if not namespace:
                 namespace = client.namespace
                 obj = {**obj, "metadata": {**fields, "namespace": namespace}}
+    if client.subresource in _POD_ONLY and (kind.group, kind.kind) != ("", "Pod"):
+        fail(
+            "unknown-subresource", f"`{kind.kind}` has no subresource `{client.subresource}`: only Pod has it"
+        )
     operation = client.operation
     old = None
     if operation != "CREATE":

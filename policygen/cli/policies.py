@@ -57,6 +57,13 @@ def load(paths: Sequence[Path], found: Diagnostics, *, version: str | None) -> L
     return loaded
 
 
+def specs_in(path: Path) -> list[Path]:
+    """The specs that a file is, or that a folder itself holds."""
+    if path.is_dir():
+        return _inside(path).specs
+    return [path] if _is_spec(path) else []
+
+
 @dataclass(slots=True)
 class _Folder:
     specs: list[Path] = field(default_factory=list)

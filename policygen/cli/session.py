@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from policygen.cel import types
+from policygen.cel.budget import PER_CALL_LIMIT
 from policygen.cel.env import Env, admission_env, device_env
 from policygen.cel.errors import CompileError, EvalError
 from policygen.cel.program import check, compile_program
@@ -101,7 +102,7 @@ class Session:
             return self._show_tree(expression)
         try:
             program = compile_program(expression, self.env)
-            value, cost = program.evaluate_with_cost(self.activation)
+            value, cost = program.evaluate_with_cost(self.activation, limit=PER_CALL_LIMIT)
         except CompileError as error:
             click.echo(error.server_text, err=True)
             return codes.INVALID
@@ -142,7 +143,7 @@ class Session:
             return codes.INVALID
         try:
             program = compile_program(expression.strip(), self.env)
-            self.activation[name] = program.evaluate(self.activation)
+            self.activation[name] = program.evaluate(self.activation, limit=PER_CALL_LIMIT)
         except CompileError as error:
             click.echo(error.server_text, err=True)
             return codes.INVALID

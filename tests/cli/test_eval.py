@@ -143,3 +143,8 @@ def test_lines_from_standard_input(capsys, monkeypatch):
     assert output.out.startswith("value: 6\ntype: int\nint\nEXPRESSION")
     assert "cost: 1\n" in output.out
     assert "undeclared reference to 'y'" in output.err
+
+
+def test_evaluation_is_bounded(capsys):
+    assert run(["eval", "[1,2,3,4,5,6,7,8,9,10].all(a, " * 7 + "true" + ")" * 7]) == 1
+    assert capsys.readouterr().err == "operation cancelled: actual cost limit exceeded\n"

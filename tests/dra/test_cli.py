@@ -196,3 +196,32 @@ spec:
 
     # 4 T4 have 15Gi, 8 A100 40Gi, 8 A100 80Gi, 8 H100 81559Mi (less than 80Gi), 8 MI300X are AMD's.
     assert [each.split(";")[0] for each in counts] == ["matches 24 of 36", "matches 8 of 36"]
+
+
+SPEC = """
+apiVersion: policygen.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: big}
+spec:
+  kubernetes: "1.36"
+  devices: {a100: {driver: gpu.nvidia.com, where: {productName: {contains: A100}}}}
+  claims: {two: {namespaces: [ml], devices: {gpu: {device: a100, count: 2}}}}
+"""
+
+
+def test_a_spec_stands_for_its_classes_and_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    files = ["-f", str(tmp_path), "--profile", "dgx-a100"]
+
+    assert run(["devices", "match", "a100", "--quiet", *files]) == 0
+    assert "matches 8 of 8" in capsys.readouterr().out
+    assert run(["devices", "allocate", "--no-picture", *files]) == 0
+    assert "fits" in capsys.readouterr().out
+
+
+def test_a_selector_that_is_too_complex_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    loops = "[1,2,3,4,5,6,7,8,9,10].all(a, " * 6 + "true" + ")" * 6
+
+    assert run(["devices", "match", loops, "--quiet", "--profile", "dgx-a100"]) == 2
+
+    assert "too complex, exceeds cost limit" in capsys.readouterr().err

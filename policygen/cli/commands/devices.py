@@ -15,12 +15,13 @@ from policygen.cli.main import report
 from policygen.diagnostics import Diagnostics, fail, suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from policygen.dra.advice import NodeResult
     from policygen.dra.inventory import Cluster
     from policygen.dra.model import Claim, DeviceClass, Node
     from policygen.dra.pools import Inventory
+    from policygen.kube.reader import Document
     from policygen.render.node_picture import NodePicture
 
 _FILES = click.option(
@@ -208,18 +209,18 @@ def _load(
 ) -> Cluster:
     """All objects of the files and of the generated profile."""
     from policygen.dra.inventory import read_cluster
-    from policygen.kube.reader import Document, read_paths, read_stream
+    from policygen.kube import reader
 
-    documents: list[Document] = []
+    documents = list(_compiled(files, found))
     for path in files:
         if str(path) == "-":
-            documents.extend(read_stream(sys.stdin.buffer, "<stdin>", found))
+            documents.extend(reader.read_stream(sys.stdin.buffer, "<stdin>", found))
         else:
-            documents.extend(read_paths([path], found))
+            documents.extend(reader.read_paths([path], found))
     if profile:
         from policygen.dra.profiles import generate
 
-        documents.extend(Document(obj, f"<profile {profile}>", 1, "") for obj in generate(profile))
+        documents.extend(reader.Document(obj, f"<profile {profile}>", 1, "") for obj in generate(profile))
     if not documents and not found.has_errors:
         fail("no-inventory", "there is nothing to look at", help=["name files with `-f`, or a `--profile`"])
     cluster = read_cluster(documents, found, list_attributes=list_attributes)
@@ -230,6 +231,22 @@ def _load(
             help=["add the inventory: `kubectl get resourceslices -o yaml`, or `--profile`"],
         )
     return cluster
+
+
+def _compiled(files: tuple[Path, ...], found: Diagnostics) -> Iterator[Document]:
+    """What the specs among the files compile to: classes, claims, quotas."""
+    from policygen.cli.policies import specs_in
+    from policygen.kube.reader import Document
+
+    for path in files:
+        specs = specs_in(path)
+        if specs:
+            from policygen.compiler import compile_spec
+
+            bundle = compile_spec(specs)
+            found.extend(bundle.diagnostics)
+            for manifest in bundle.manifests:
+                yield Document(manifest.object, str(specs[0]), 1, "")
 
 
 def _nodes(cluster: Cluster, inventory: Inventory, only: Sequence[str]) -> list[Node]:
@@ -282,6 +299,7 @@ def _classes(cluster: Cluster) -> dict[str, DeviceClass]:
 def _targets(what: str, cluster: Cluster, found: Diagnostics) -> list[tuple[str, list[str]]]:
     """What the word names: a class, a claim (one target a request), or else an expression."""
     from policygen.dra.lint import lint_claim, lint_selector
+    from policygen.dra.selectors import COST_LIMIT, compile_selector
 
     classes = _classes(cluster)
     if what in classes:
@@ -312,6 +330,12 @@ def _targets(what: str, cluster: Cluster, found: Diagnostics) -> list[tuple[str,
             help=[f"did you mean `{close}`?"] if close else [],
         )
     lint_selector(what, found)
+    if compile_selector(what).max_cost > COST_LIMIT:
+        found.error(
+            "invalid-selector",
+            "the API server refuses the selector: too complex, exceeds cost limit",
+            help=["write it without loops in loops"],
+        )
     return [("", [what])]
 
 
