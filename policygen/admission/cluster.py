@@ -27,6 +27,7 @@ DEFAULT_PLUGINS: Final = frozenset(
         "LimitRanger",
         "Priority",
         "DefaultTolerationSeconds",
+        "StorageObjectInUseProtection",
         "RuntimeClass",
         "PodSecurity",
         "ResourceQuota",

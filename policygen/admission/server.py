@@ -11,6 +11,7 @@ Kubernetes `pkg/kubeapiserver/options/plugins.go` for the order of the plugins.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ MUTATING: Final = (
     "Priority",
     "DefaultTolerationSeconds",
     "ExtendedResourceToleration",
+    "StorageObjectInUseProtection",
     "RuntimeClass",
 )
 """In-tree plugins that change objects; MutatingAdmissionPolicy runs after them."""
@@ -50,6 +52,7 @@ _MODULES: Final = {
     "Priority": "priority",
     "DefaultTolerationSeconds": "default_toleration_seconds",
     "ExtendedResourceToleration": "extended_resource_toleration",
+    "StorageObjectInUseProtection": "storage_protection",
     "RuntimeClass": "runtime_class",
     "ResourceQuota": "resource_quota",
 }
@@ -178,7 +181,13 @@ class _Chain:
     def _plugin(self, name: str, function: str) -> Any:
         if name not in self.cluster.plugins or (self.untyped and name != "NamespaceLifecycle"):
             return None
-        return getattr(import_module(f"policygen.admission.plugins.{_MODULES[name]}"), function, None)
+        return _function(name, function)
+
+
+@cache
+def _function(name: str, function: str) -> Any:
+    """What a plugin does in a stage, None when it does nothing there. Plugins are loaded when they run."""
+    return getattr(import_module(f"policygen.admission.plugins.{_MODULES[name]}"), function, None)
 
 
 def _in_its_namespace(obj: Object, namespace: str) -> Object:
