@@ -93,8 +93,11 @@ def test_schema_is_that_of_specs_unless_asked(capsys):
 
 
 @pytest.mark.parametrize("path", SUITES, ids=[path.parent.name for path in SUITES])
-def test_the_examples_fit_the_schema(path):
-    CHECK.validate(yaml.safe_load(path.read_text()))
+def test_the_examples_fit_the_schema_and_name_it(path):
+    text = path.read_text()
+
+    CHECK.validate(yaml.safe_load(text))
+    assert text.startswith("# yaml-language-server: $schema=../../docs/suite.schema.json\n")
 
 
 @pytest.mark.parametrize(
