@@ -348,7 +348,8 @@ def _matcher(pattern: str) -> Any:
 
 
 def _matches(pattern: str, value: str) -> bool:
-    return _matcher(pattern).search(value) is not None
+    text = value if value.isascii() else value.encode("utf-8", "replace").decode()
+    return _matcher(pattern).search(text) is not None
 
 
 _FORMATS: Final[Mapping[str, re.Pattern[str]]] = {

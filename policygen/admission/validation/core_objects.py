@@ -153,18 +153,22 @@ def _service_port(found: FieldErrors, port: Object, names: set[str], *, several:
 def volume_claim(found: FieldErrors, obj: Object) -> None:
     """`ValidatePersistentVolumeClaim`."""
     metadata.validate(found, obj.get("metadata") or {}, namespaced=True)
-    spec = obj.get("spec") or {}
+    volume_claim_spec(found, obj.get("spec") or {}, "spec")
+
+
+def volume_claim_spec(found: FieldErrors, spec: Object, path: str) -> None:
+    """`ValidatePersistentVolumeClaimSpec`, also of an ephemeral volume."""
     modes = spec.get("accessModes") or []
     if not modes:
-        found.required("spec.accessModes", "at least 1 access mode is required")
-    metadata.selector(found, spec.get("selector"), "spec.selector")
+        found.required(f"{path}.accessModes", "at least 1 access mode is required")
+    metadata.selector(found, spec.get("selector"), f"{path}.selector")
     for mode in modes:
         if mode not in _ACCESS_MODES:
-            found.unsupported("spec.accessModes", mode, _ACCESS_MODES)
+            found.unsupported(f"{path}.accessModes", mode, _ACCESS_MODES)
     if "ReadWriteOncePod" in modes and set(modes) & (set(_ACCESS_MODES) - {"ReadWriteOncePod"}):
-        found.forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes")
+        found.forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes")
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    at = "spec.resources[storage]"
+    at = f"{path}.resources[storage]"
     if size is None:
         found.required(at)
     elif Quantity.parse(str(size)).sign <= 0:
@@ -173,10 +177,10 @@ def volume_claim(found: FieldErrors, obj: Object) -> None:
         resources.amount(found, "storage", size, at)
     for field in ("storageClassName", "volumeAttributesClassName"):
         if spec.get(field):
-            found.messages(f"spec.{field}", spec[field], content.subdomain(spec[field]))
+            found.messages(f"{path}.{field}", spec[field], content.subdomain(spec[field]))
     mode = spec.get("volumeMode")
     if mode is not None and mode not in ("Block", "Filesystem"):
-        found.unsupported("spec.volumeMode", mode, ("Block", "Filesystem"))
+        found.unsupported(f"{path}.volumeMode", mode, ("Block", "Filesystem"))
 
 
 def horizontal_autoscaler(found: FieldErrors, obj: Object) -> None:

@@ -71,10 +71,20 @@ def _common(found: FieldErrors, metadata: Mapping[str, Any], path: str) -> None:
         _owners(found, metadata["ownerReferences"], f"{path}.ownerReferences")
 
 
+_NOT_IN_TEMPLATES: Final = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers",
+    "managedFields",
+)  # fmt: skip
+
+
 def template(found: FieldErrors, metadata: Mapping[str, Any], path: str) -> None:
-    """`ValidateTemplateObjectMeta`: only labels and annotations count."""
-    labels(found, metadata.get("labels") or {}, f"{path}.labels")
+    """`ValidateTemplateObjectMeta`: nothing but labels and annotations may be set."""
     annotation_map(found, metadata.get("annotations") or {}, f"{path}.annotations")
+    labels(found, metadata.get("labels") or {}, f"{path}.labels")
+    for field in _NOT_IN_TEMPLATES:
+        if metadata.get(field):
+            found.forbidden(f"{path}.{field}", "cannot be set")
 
 
 def labels(found: FieldErrors, given: Mapping[str, str], path: str) -> None:

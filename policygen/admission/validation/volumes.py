@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from policygen.admission.validation import content, metadata
+from policygen.admission.validation.core_objects import volume_claim_spec
 from policygen.admission.validation.downward import field_selector, resource_selector
 from policygen.admission.validation.field import FieldErrors, Object
 from policygen.kube.quantity import Quantity
@@ -265,12 +266,8 @@ def _ephemeral(found: FieldErrors, source: Object, path: str) -> None:
     if template is None:
         found.required(f"{path}.volumeClaimTemplate")
         return
-    at = f"{path}.volumeClaimTemplate.spec"
-    spec: Mapping[str, Any] = template.get("spec") or {}
-    if not spec.get("accessModes"):
-        found.required(f"{at}.accessModes", "at least 1 access mode is required")
-    if ((spec.get("resources") or {}).get("requests") or {}).get("storage") is None:
-        found.required(f"{at}.resources[storage]")
+    metadata.template(found, template.get("metadata") or {}, f"{path}.volumeClaimTemplate.metadata")
+    volume_claim_spec(found, template.get("spec") or {}, f"{path}.volumeClaimTemplate.spec")
 
 
 _PROJECTIONS: Final[Mapping[str, Callable[[FieldErrors, Object, str, str, set[str]], None]]] = {
