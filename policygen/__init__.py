@@ -8,14 +8,14 @@ TYPE_CHECKING = False  # as type checkers know it, without loading `typing`
 if TYPE_CHECKING:
     from policygen.admission.outcome import Outcome as Outcome
     from policygen.admission.request import UserInfo as UserInfo
-    from policygen.compiler import compile_spec as compile_spec
     from policygen.compiler import compile_text as compile_text
-    from policygen.compiler import load as load
     from policygen.compiler.bundle import Bundle as Bundle
     from policygen.diagnostics import Diagnostic as Diagnostic
     from policygen.diagnostics import PolicygenError as PolicygenError
     from policygen.verify.api import admit as admit
+    from policygen.verify.api import compile_spec as compile_spec
     from policygen.verify.api import explain as explain
+    from policygen.verify.api import load as load
     from policygen.verify.api import verify as verify
     from policygen.verify.report import Report as Report
 
@@ -29,10 +29,10 @@ _MODULES = {
     "Report": "policygen.verify.report",
     "UserInfo": "policygen.admission.request",
     "admit": "policygen.verify.api",
-    "compile_spec": "policygen.compiler",
+    "compile_spec": "policygen.verify.api",
     "compile_text": "policygen.compiler",
     "explain": "policygen.verify.api",
-    "load": "policygen.compiler",
+    "load": "policygen.verify.api",
 }
 """Where each name lives. `verify` is the package of that name, which can be called."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from policygen import compiler
 from policygen.admission.cluster import Cluster
 from policygen.admission.intake import Client, request_for, standard_namespaces
 from policygen.admission.outcome import Outcome
@@ -26,11 +27,28 @@ from policygen.verify.sources import Located
 from policygen.verify.subject import Subject
 from policygen.verify.subject import load as _load
 
+if TYPE_CHECKING:
+    from policygen.compiler.model import Model
+
 Object: TypeAlias = Mapping[str, Any]
 """A Kubernetes object as JSON."""
 PathName: TypeAlias = str | PathLike[str]
 Policies: TypeAlias = Bundle | PathName | Object | Sequence[PathName | Object]
 """A spec's bundle, one or more paths, or one or more objects."""
+
+
+def load(paths: PathName | Sequence[PathName], *, kubernetes: str | None = None) -> Model:
+    """The checked model of the spec in one or more files."""
+    return compiler.load(_paths(paths), kubernetes=kubernetes)
+
+
+def compile_spec(paths: PathName | Sequence[PathName], *, kubernetes: str | None = None) -> Bundle:
+    """The bundle of the spec in one or more files; `kubernetes` overrides the version that it is for."""
+    return compiler.compile_spec(_paths(paths), kubernetes=kubernetes)
+
+
+def _paths(paths: PathName | Sequence[PathName]) -> list[Path]:
+    return [Path(paths)] if isinstance(paths, str | PathLike) else [Path(path) for path in paths]
 
 
 def verify(
