@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from policygen.admission.request import Object
 from policygen.kube.quantity import Quantity
+from policygen.kube.strategy import qos_class
 
 Quantities: TypeAlias = dict[str, Quantity]
 Which: TypeAlias = Literal["requests", "limits"]
@@ -87,16 +88,7 @@ def raise_to(total: Quantities, floor: Mapping[str, Quantity]) -> None:
 def is_best_effort(pod: Object) -> bool:
     """Whether no container asks for CPU or memory; the class in the status decides where there is one."""
     known = (pod.get("status") or {}).get("qosClass")
-    if known:
-        return bool(known == "BestEffort")
-    spec = pod.get("spec") or {}
-    holders = [spec, *(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    return not any(_asks(holder, which) for holder in holders for which in ("requests", "limits"))
-
-
-def _asks(holder: Object, which: str) -> bool:
-    given = (holder.get("resources") or {}).get(which) or {}
-    return any(name in given and Quantity.parse(str(given[name])).sign > 0 for name in ("cpu", "memory"))
+    return bool((known or qos_class(pod)) == "BestEffort")
 
 
 def containers_of(spec: Object, *, ephemeral: bool = False) -> list[Object]:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from policygen.admission import pod_resources
 from policygen.admission.validation import content, metadata, pods, scheduling
-from policygen.admission.validation.field import FieldErrors, Object
+from policygen.admission.validation.field import FieldErrors, Object, go_json
+from policygen.kube.strategy import qos_class
 
 _MAY_CHANGE: Final = ",".join(
     (
@@ -67,7 +68,7 @@ def update_resize(found: FieldErrors, pod: Object, old: Object) -> None:
     """`ValidatePodResize`: only CPU and memory of containers and sidecars, within the QoS class."""
     spec, before = pod.get("spec") or {}, old.get("spec") or {}
     _metadata(found, pod, old)
-    if _quality(pod) != _quality(old):
+    if qos_class(pod) != qos_class(old):
         says = "Pod QOS Class may not change as a result of resizing"
         found.invalid("spec", (pod.get("status") or {}).get("qosClass") or "", says)
     for field in ("initContainers", "containers"):
@@ -201,19 +202,6 @@ def _frozen(spec: Object, *, gated: bool) -> Object:
     return kept
 
 
-def _quality(pod: Object) -> str:
-    """The QoS class, computed from the spec alone."""
-    if pod_resources.is_best_effort({**pod, "status": {}}):
-        return "BestEffort"
-    for container in pod_resources.containers_of(pod.get("spec") or {}):
-        requests = pod_resources.of_container(container, "requests")
-        limits = pod_resources.of_container(container, "limits")
-        for name in ("cpu", "memory"):
-            if not limits.get(name) or requests.get(name, limits[name]) != limits[name]:
-                return "Burstable"
-    return "Guaranteed"
-
-
 def _resized(found: FieldErrors, new: Object, old: Object, path: str) -> None:
     resources, earlier = new.get("resources") or {}, old.get("resources") or {}
     for field in ("requests", "limits"):
@@ -240,4 +228,4 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         for index, (before, after) in enumerate(zip(old, new, strict=True)):
             yield from _differences(before, after, f"{path}[{index}]")
     elif old != new:
-        yield f"  {path.lstrip('.')}: {old!r} -> {new!r}"
+        yield f"  {path.lstrip('.')}: {go_json(old)} -> {go_json(new)}"
