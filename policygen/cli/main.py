@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -112,6 +113,12 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - the reader is gone; nothing may be written at exit
         return codes.OK
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            return _internal_error()
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - what is left would fail again at exit
+        click.echo(f"cannot write the output: {os.strerror(error.errno).lower()}", err=True)
+        return codes.INVALID
     except Exception:  # noqa: BLE001 - the last resort: a bug of ours, shown as one
         return _internal_error()
 

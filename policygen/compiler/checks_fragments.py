@@ -24,7 +24,7 @@ def check_fragments(model: Model, found: Diagnostics) -> None:
                     "not-in-schema",
                     problem.message,
                     action.span,
-                    notes=[f"so a pod of Kubernetes {model.kubernetes} would have it"],
+                    notes=["the path is that in a pod"],
                     help=[problem.help] if problem.help else [],
                 )
 

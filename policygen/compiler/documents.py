@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence as Items
 from pathlib import Path
 
-from policygen.compiler.yaml import Entry, Mapping, Scalar, Sequence, decode, read_documents
+from policygen.compiler.yaml import MAX_BYTES, Entry, Mapping, Scalar, Sequence, decode, read_documents
 from policygen.diagnostics import Diagnostics, Label, Span, fail
 
 SUFFIXES = (".yaml", ".yml")
@@ -32,9 +32,15 @@ def spec_files(directory: Path) -> list[Path]:
 
 def _peek(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8", "replace")
+        return _read(path).decode("utf-8", "replace")
     except OSError:
         return "apiVersion: policygen.dev/"  # reading it again will say why it cannot be read
+
+
+def _read(path: Path) -> bytes:
+    """At most one byte more than a spec may have: a device never ends."""
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def read_files(paths: Items[Path], found: Diagnostics) -> Mapping:
@@ -48,7 +54,7 @@ def read_file(path: Path, found: Diagnostics) -> list[Mapping]:
     """The documents of one file."""
     name = str(path)
     try:
-        data = path.read_bytes()
+        data = _read(path)
     except OSError as error:
         fail("unreadable-file", f"cannot read `{name}`: {(error.strerror or str(error)).lower()}")
     source = decode(name, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,9 +61,9 @@ def _in_directory(directory: Path, output: Path | None) -> list[Spec]:
 
 
 def _check_outputs(specs: Sequence[Spec]) -> None:
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for spec in specs:
-        target = spec.output.resolve()
+        target = os.path.realpath(spec.output)  # which, unlike `resolve`, does not mind loops of links
         if target in seen:
             fail(
                 "same-output",

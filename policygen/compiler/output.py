@@ -62,10 +62,17 @@ def compare(directory: Path, files: Mapping[str, str]) -> list[Difference]:
 
 def write_files(directory: Path, files: Mapping[str, str]) -> bool:
     """Make a directory hold these files; whether anything changed."""
+    if directory.exists() and not directory.is_dir():
+        fail(
+            "unwritable-output",
+            f"`{directory}` is no directory, and is left alone",
+            help=["name a directory with `-o`, or `-` for a stream"],
+        )
     changed = {item.path.name for item in compare(directory, files) if item.how != "stale"}
     stale = _stale(directory, files)
     if not changed and not stale:
         return False
+    _refuse_other_spec(directory, files)
     for name in changed:
         _refuse_foreign(directory / name)
     try:
@@ -76,7 +83,7 @@ def write_files(directory: Path, files: Mapping[str, str]) -> bool:
             for name in sorted(changed, key=lambda name: name == KUSTOMIZATION):
                 (Path(staging) / name).replace(directory / name)
         for path in stale:
-            path.unlink()
+            path.unlink(missing_ok=True)
     except OSError as error:
         where = error.filename or directory
         fail(
@@ -85,6 +92,18 @@ def write_files(directory: Path, files: Mapping[str, str]) -> bool:
             notes=[f"at `{where}`"] if str(where) != str(directory) else [],
         )
     return True
+
+
+def _refuse_other_spec(directory: Path, files: Mapping[str, str]) -> None:
+    """The files of another spec would all be stale."""
+    present = (_read(directory / KUSTOMIZATION) or "").partition("\n")[0]
+    if present.startswith(HEADER) and present != files[KUSTOMIZATION].partition("\n")[0]:
+        other = present.split("`")[1:2]
+        fail(
+            "foreign-file",
+            f"`{directory}` holds the bundle of the spec `{''.join(other)}`, and is left alone",
+            help=["build into another directory with `-o`, or remove this one if the spec has a new name"],
+        )
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -104,7 +123,7 @@ def _stale(directory: Path, files: Mapping[str, str]) -> list[Path]:
     return [
         path
         for path in sorted(directory.glob("*.yaml"))
-        if path.name not in files and (_read(path) or "").startswith(HEADER)
+        if path.name not in files and path.is_file() and (_read(path) or "").startswith(HEADER)
     ]
 
 

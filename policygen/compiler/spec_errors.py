@@ -33,6 +33,7 @@ _TRUTH = {
 }
 _NUMBER = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
 _PAIR = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_./]*)=([-A-Za-z0-9_.]*)")
+_GLUED = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):([^\s:/]\S*)")
 _NAMES_OF = {"priority": "priorities", "claim": "claims"}
 _FORMS = {
     "uses": "{{resource: {0}}}",
@@ -148,8 +149,8 @@ def _report_word(node: Scalar, subject: str, words: list[str], found: Diagnostic
     elif close := suggestion(node.text, words):
         help = f"did you mean `{close}`?"
     else:
-        help = f"use one of {listed}"
-    notes = [] if help.startswith("use") else [f"known are {listed}"]
+        help = f"use one of {listed}" if len(words) > 1 else f"write {listed}"
+    notes = [] if listed in help else [f"known are {listed}"]
     found.error("unknown-word", f"{subject} cannot be `{node.text}`", node.span, notes=notes, help=[help])
 
 
@@ -204,6 +205,8 @@ def _as_mapping(node: Node, key: str, model: str) -> str | None:
     assert isinstance(node, Scalar)
     if node.value is None or len(node.text) > 40:
         return None
+    if glued := _GLUED.fullmatch(node.text):
+        return f"a key has a blank after its colon: `{glued[1]}: {glued[2]}`"
     if pair := _PAIR.fullmatch(node.text):
         return f"write `{{{pair[1]}: {pair[2]}}}`"
     if key in _FORMS:

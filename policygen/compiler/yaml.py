@@ -29,6 +29,16 @@ MAX_ITEMS = 10_000
 
 _MANY_BRACKETS = re.compile(rf"(?:[\[{{][ \n]{{0,8}}){{{MAX_DEPTH + 1}}}")
 """Deep nesting that can be seen without reading: the reader needs seconds for it."""
+_CONFLICT = re.compile(r"^(<{7}|>{7})( |$)", re.MULTILINE)
+_SYNTAX_HELP = {
+    "<block end>": "indent this line like those that it belongs to",
+    "expected ',' or": "close the bracket or quotes before it, or add the comma",
+    "unexpected end of stream": "close the quotes or the bracket",
+    "mapping values are not allowed": "quote a text with `: ` in it, or indent the line like its neighbours",
+    "cannot start any token": "quote a text that begins with this character",
+    "unknown escape": "use single quotes, in which a backslash stands for itself",
+}
+"""Part of what the reader says -> what to do."""
 _PROPERTY = re.compile(r"[&!]\S*\s+")
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _OCTAL_OR_HEX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
@@ -151,7 +161,16 @@ class _Reader:
         for key_node, value_node in node.value:
             key_span = self.span(key_node)
             if not isinstance(key_node, ScalarNode):
-                fail("key-not-a-text", "a key must be a text, not a list or mapping", key_span)
+                fail(
+                    "key-not-a-text",
+                    "a key must be a text, not a list or mapping",
+                    key_span,
+                    help=["render templates first: `{{ … }}` is a mapping in YAML"]
+                    if self.source.text.startswith("{{", key_span.start - 1)
+                    else [],
+                )
+            if "\n" in key_node.value:
+                fail("key-not-a-text", "a key must stand on one line", key_span)
             key = Scalar(key_node.value, key_node.value, key_node.style, key_span)
             value = self.read(value_node, depth + 1)
             if key.text == "<<" and key_node.style is None:
@@ -240,7 +259,7 @@ def _size(node: Any, known: dict[int, int]) -> int:
 def decode(name: str, data: bytes) -> Source:
     """The text of a file, which must be UTF-8 and within the limit of size."""
     if len(data) > MAX_BYTES:
-        fail("file-too-large", f"`{name}` has {len(data)} bytes; the limit is {MAX_BYTES}")
+        fail("file-too-large", f"`{name}` has more than {MAX_BYTES} bytes, which is the limit")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -302,7 +321,10 @@ def _syntax_error(source: Source, error: MarkedYAMLError) -> PolicygenError:
         name = source.text[alias.start + 1 : alias.end]
         found.error("undefined-alias", f"alias `{name}` has no anchor before it", alias)
     else:
-        found.error("yaml-syntax", problem, Span(source, at, at + 1), notes=notes, related=related)
+        help = [text for part, text in _SYNTAX_HELP.items() if part in problem][:1]
+        if _CONFLICT.search(source.text):
+            help = ["finish the merge: the file holds both sides of a conflict"]
+        found.error("yaml-syntax", problem, Span(source, at, at + 1), notes=notes, related=related, help=help)
     return PolicygenError(found.sorted())
 
 

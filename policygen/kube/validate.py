@@ -14,7 +14,7 @@ from policygen.diagnostics import suggestion
 from policygen.kube import catalog, objects, roundtrip, versions
 from policygen.kube.gotime import parse_duration, parse_time
 from policygen.kube.quantity import is_quantity
-from policygen.kube.schema import KindSchema, ListOf, MapOf, Node, Scalar, ScalarKind, Struct
+from policygen.kube.schema import ELEMENT, KindSchema, ListOf, MapOf, Node, Scalar, ScalarKind, Struct
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -100,7 +100,7 @@ class _Checker:
 
     def _unknown(self, name: str, node: Struct, path: Path) -> Problem:
         shown = objects.path_text(path)
-        pattern = "".join("[]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+        pattern = tuple(ELEMENT if isinstance(step, int) else step for step in path)
         where = ""
         if self.version and self.schema.builtin:
             having = versions.field_versions(self.schema.api_version, self.schema.kind, pattern)

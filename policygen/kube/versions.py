@@ -138,7 +138,7 @@ def preferred(kind: str, version: str, group: str | None = None) -> str | None:
 
 
 @cache
-def field_versions(api_version: str, kind: str, path: str) -> tuple[str, ...]:
+def field_versions(api_version: str, kind: str, path: str | tuple[str, ...]) -> tuple[str, ...]:
     """The supported versions in which a kind has a field, such as `spec.hostUsers`."""
     found = []
     for version in SUPPORTED:

@@ -14,4 +14,4 @@ def render(diagnostics: Iterable[Diagnostic]) -> str:
 
 def _line(item: Diagnostic) -> str:
     where = f"{item.primary.span}: " if item.primary else ""
-    return f"{where}{item.severity}[{item.code}]: {item.message}"
+    return f"{where}{item.severity}[{item.code}]: {' '.join(item.message.splitlines())}"

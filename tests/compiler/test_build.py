@@ -1,5 +1,7 @@
 """`build`, `init` and `schema`: what is written, what is left alone, and with which exit code."""
 
+import errno
+import io
 import json
 from pathlib import Path
 from time import process_time
@@ -154,6 +156,50 @@ def test_output_that_cannot_be_written_leaves_what_was_there(project, capsys, mo
 def test_output_below_a_file_is_an_error(project, capsys):
     assert run(["build", str(project / "a"), "-o", str(project / "a" / "policy.yaml" / "x")]) == 2
     assert "error[un" in capsys.readouterr().err
+
+
+def test_output_that_is_a_file_is_left_alone(project, capsys):
+    taken = write(project / "taken", "text")
+
+    assert run(["build", str(project / "a"), "-o", str(taken)]) == 2
+    assert "is no directory" in capsys.readouterr().err
+    assert taken.read_text(encoding="utf-8") == "text"
+
+
+def test_directories_and_links_among_the_output_are_left_alone(project, capsys):
+    target = project / "a" / "manifests"
+    (target / "overlay.yaml").mkdir(parents=True)
+    run(["build", str(project / "a")])
+    assert names(target) == sorted([*BUNDLE, "overlay.yaml"])
+
+    (project / "loop").symlink_to(project / "loop")
+    assert run(["build", str(project / "a"), "-o", str(project / "loop")]) == 2
+    assert "levels of symbolic links" in capsys.readouterr().err
+
+
+def test_the_bundle_of_another_spec_is_left_alone(project, capsys):
+    target = project / "out"
+    run(["build", str(project / "a"), "-o", str(target)])
+
+    assert run(["build", str(project / "b"), "-o", str(target)]) == 2
+    assert "holds the bundle of the spec `a`" in capsys.readouterr().err
+    assert names(target) == BUNDLE
+
+
+def test_a_stream_that_cannot_be_written_is_said(project, capsys, monkeypatch):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sys.stdout", Full())
+
+    assert run(["build", str(project / "a"), "-o", "-"]) == 2
+    assert "no space left on device" in capsys.readouterr().err
+
+
+def test_reading_a_device_ends(capsys):
+    assert run(["build", "/dev/zero", "-o", "-"]) == 2
+    assert "file-too-large" in capsys.readouterr().err
 
 
 def test_one_bad_spec_of_several_writes_nothing(project):
