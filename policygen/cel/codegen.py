@@ -44,6 +44,12 @@ class UnsupportedError(Exception):
     """The steps contain something that the generated code leaves to the exact evaluator."""
 
 
+def _is_atom(attribute: Absolute | Relative) -> bool:
+    """Whether something is looked up in a constant that has no parts."""
+    operand = attribute.operand if isinstance(attribute, Relative) else None
+    return isinstance(operand, Const) and not isinstance(operand.value, (list, Mapping))
+
+
 def generate(step: Step, types: Mapping[int, Type]) -> Any:
     """The function for planned steps, or `UnsupportedError`."""
     writer = Writer(types)
@@ -305,6 +311,8 @@ class Writer:
 
     def _root(self, attribute: Absolute | Relative) -> str:
         if isinstance(attribute, Relative):
+            if _is_atom(attribute) and attribute.qualifiers:
+                raise UnsupportedError  # always an error, of which Python would warn
             return self.value(attribute.operand)
         if (local := self._local(attribute.name)) is not None:
             return local[0]

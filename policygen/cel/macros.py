@@ -234,6 +234,7 @@ TWO_VARIABLES: Final = (
     Macro("all", 3, True, _all),
     Macro("exists", 3, True, _exists),
     Macro("existsOne", 3, True, _exists_one),
+    Macro("exists_one", 3, True, _exists_one),
     Macro("transformList", 3, True, _transform_list),
     Macro("transformList", 4, True, _transform_list),
     Macro("transformMap", 3, True, _transform_map),

@@ -380,12 +380,21 @@ class Parser:
         name = self._advance()
         text = f".{name.text}" if leading is not None else name.text
         if name.text in RESERVED:
-            return self._report(name.offset, messages.reserved(name.text))
+            return self._reserved(name.text, (leading or name).offset)
         if self._token.kind == "(":
             opening = self._advance()
             number = self.new_id(opening.offset)
             return self._call_or_macro(number, text, None, self._arguments())
         return ast.Ident(self.new_id(name.offset), text)
+
+    def _reserved(self, name: str, offset: int) -> Expr:
+        """A reserved name, whose arguments are not looked at any more but for their syntax."""
+        reported = self._report(offset, messages.reserved(name))
+        if self._accept("(") is not None:
+            known = len(self._errors.issues)
+            self._arguments()
+            del self._errors.issues[known:]
+        return reported
 
     def _is_struct(self) -> bool:
         """Whether `name ('.' name)* '{'` follows."""

@@ -5,6 +5,7 @@ A fault here is `program instantiation failed: …`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from policygen.cel import access, ast, dispatch
@@ -19,12 +20,12 @@ from policygen.cel.attributes import (
     TestQualifier,
 )
 from policygen.cel.constructors import MakeList, MakeMap, MakeStruct
-from policygen.cel.errors import CompileError, EvalError
+from policygen.cel.errors import CompileError, EvalError, NoSuchOverloadError
 from policygen.cel.folds import Fold
 from policygen.cel.recursion import room_for
 from policygen.cel.steps import CallStep, Const, Frame, InSet, Logic, OptionalOr, Step
 from policygen.cel.tracker import Tracker
-from policygen.cel.values import TypeValue, Uint
+from policygen.cel.values import TypeValue, Uint, Value
 from policygen.cel.wellknown import ENUM_VALUES
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ def plan(checked: Checked, env: Env) -> Step:
             return _Planner(checked, env).plan(checked.expr)
         except EvalError as error:
             raise CompileError(error.message, stage="program") from None
+
+
+def _on_text(bind: Callable[..., Value]) -> Callable[..., Value]:
+    """A function with a regex that is compiled already; it does not say by name what it cannot search."""
+
+    def run(text: Value, *args: Value) -> Value:
+        if type(text) is not str:
+            raise NoSuchOverloadError
+        return bind(text, *args)
+
+    return run
 
 
 class _Planner:
@@ -185,6 +197,7 @@ class _Planner:
             except RegexError as error:
                 raise EvalError(str(error)) from None
             step.stops = True
+            step.bind = _on_text(step.bind)
 
     @staticmethod
     def _in_list(step: CallStep, values: list[object]) -> Step:
