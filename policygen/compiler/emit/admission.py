@@ -130,7 +130,7 @@ def _observed(planned: _Planned) -> Iterable[Manifest]:
         checks.append(Check(none_of(draft.changes), f"would set {draft.words}", draft.origins))
         for check in draft.rejects:
             said = f"would be rejected: {check.message}"
-            checks.append(Check(check.expression, said, check.origins))
+            checks.append(Check(check.unmutated or check.expression, said, check.origins))
         checks += draft.reports
     if checks:
         yield _validating(planned, "observe", checks, "Ignore")

@@ -20,7 +20,17 @@ from policygen.compiler.plan.draft import (
 )
 from policygen.compiler.plan.selections import by_path
 from policygen.compiler.plan.targets import Target
-from policygen.compiler.plan.text import all_of, bracket, call, camel, joined, optional, string, strings
+from policygen.compiler.plan.text import (
+    all_of,
+    bracket,
+    call,
+    camel,
+    joined,
+    none_of,
+    optional,
+    string,
+    strings,
+)
 from policygen.compiler.plan.variables import Variables
 
 _ENTRIES = ("spec", "resourceClaims")
@@ -112,7 +122,7 @@ def plan_moved(node: ir.MovedLimit, target: Target, variables: Variables, limit:
         Op("add", _CLAIMS, joined([f"{claims}.filter(claim, !(claim.name in {ours}))", reference], "+")),
     ]
     expression = concatenated([*ops, *container_ops(selected, inner)])
-    check = _unmoved(node, target, count, limit)
+    check = _unmoved(node, target, count, limit, movable)
     return Draft("JSONPatch", expression, any_container(selected, "true"), origins, (check,))
 
 
@@ -147,7 +157,7 @@ def _map(values: Iterable[tuple[int, str]]) -> str:
     return "{" + ", ".join(f"{string(str(key))}: {string(value)}" for key, value in values) + "}"
 
 
-def _unmoved(node: ir.MovedLimit, target: Target, count: str, limit: str) -> Check:
+def _unmoved(node: ir.MovedLimit, target: Target, count: str, limit: str, movable: str) -> Check:
     """No container is left with a limit, and the message says which one is and what there are claims for."""
     values = target.containers(init=node.init)
     left = call(values, "exists", ("container",), f"{count} != '0'")
@@ -160,4 +170,6 @@ def _unmoved(node: ir.MovedLimit, target: Target, count: str, limit: str) -> Che
         listed = call(call(values, "filter", ("container",), f"{count} != '0'"), "map", ("container",), said)
         tail = f" of `{node.resource}`: there are claims for {known} only"
         expression = f"{listed}.join(', ')\n+ {string(tail)}"
-    return Check(no_pod(target, all_of([limit, left])), message, (node.origin,), expression)
+    stuck = call(values, "exists", ("container",), all_of([f"{count} != '0'", none_of(movable)]))
+    before = no_pod(target, all_of([limit, stuck]))
+    return Check(no_pod(target, all_of([limit, left])), message, (node.origin,), expression, before)

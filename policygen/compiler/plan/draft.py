@@ -31,6 +31,8 @@ class Check:
     message: str
     origins: tuple[Origin, ...]
     message_expression: str | None = None
+    unmutated: str | None = None
+    """The same test on an object that no policy has changed, where it differs: for `rollout: observe`."""
 
 
 @dataclass(frozen=True, slots=True)
