@@ -113,15 +113,14 @@ class FileReport:
 
 
 def category(name: str) -> str:
-    """What kind of case an id belongs to: the part before the number, the suite, or the feature."""
+    """What kind of case an id belongs to: the part before the first number, the suite, or the feature."""
     if "|" in name:
         return name.split("|")[1]
     if "/" in name:
         return name.split("/", maxsplit=1)[0]
-    head, dash, tail = name.rpartition("-")
-    while dash and not any(char.isdigit() for char in tail):
-        head, dash, tail = head.rpartition("-")
-    return head or name
+    parts = name.split("-")
+    number = next((at for at, part in enumerate(parts) if at and part.isdecimal()), 1)
+    return "-".join(parts[:number])
 
 
 def run_file(path: Path) -> FileReport:
@@ -133,8 +132,19 @@ def run_file(path: Path) -> FileReport:
         operation = str(case.get("op", "cel_spec"))
         if operation not in judges:
             judges[operation] = _judge(operation, path)
-        report.add(case, judges[operation](case, contexts))
+        try:
+            agreement = judges[operation](case, contexts)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            found = f"`{path}`: the case `{case.get('id', '')}` is not one of the operation `{operation}`"
+            fail("invalid-vectors", found, notes=(_lack(error),))
+        report.add(case, agreement)
     return report
+
+
+def _lack(error: Exception) -> str:
+    if isinstance(error, KeyError) and error.args:
+        return f"`{error.args[0]}` is missing"
+    return "one of its values is of another kind than the operation needs"
 
 
 def read_cases(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -156,7 +166,7 @@ def _lines(path: Path) -> Iterable[str]:
         data = path.read_bytes()
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-        return data.decode().splitlines()
+        return data.decode().split("\n")  # texts hold other line ends, which are no ends of lines
     except OSError as error:
         fail("unreadable-file", f"cannot read `{path}`: {error.strerror or error}")
     except (EOFError, zlib.error, UnicodeDecodeError):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
 from vectors import VECTORS, load
 
+from policygen.conformance import runner
 from policygen.conformance.runner import category, read_cases, run_file
 from policygen.diagnostics import PolicygenError
 from policygen.render.conformance import render, render_json
@@ -54,12 +56,61 @@ def test_differences_are_counted_and_shown(tmp_path):
 
 
 def test_ids_name_their_category():
-    assert [category(name) for name in ("arith_int-26", "celspec-a/b/c", "1.36|sort|new", "s-99-h100")] == [
+    names = (
+        "arith_int-26",
+        "celspec-a/b/c",
+        "1.36|sort|new",
+        "s-99-h100",
+        "apply_pod-1-2-gpu",
+        "crd-job-9",
+        "quota",
+    )
+    assert [category(name) for name in names] == [
         "arith_int",
         "celspec-a",
         "sort",
-        "s-99",
+        "s",
+        "apply_pod",
+        "crd-job",
+        "quota",
     ]
+    assert category("crd-job-suspend") == "crd"
+
+
+def test_a_known_difference_that_agrees_fails_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "KNOWN_DIFFERENCES", {"a-1": "it never agreed", "a-2": "it differs"})
+    report = run_file(vector_file(tmp_path, RIGHT, WRONG))
+
+    assert report.failures == ["a-2"]
+    assert report.unexpected == ["a-1"]
+    assert "a-1: agrees, and must be taken off the list of known differences" in render([report], 10)
+
+
+def test_lines_end_at_line_feeds_only(tmp_path):
+    path = tmp_path / "some.jsonl"
+    case = {
+        **RIGHT,
+        "expr": "'\u0085\u2028'",
+        "expect": {"type": "string", "value": "\u0085\u2028", "cost": 0},
+    }
+    path.write_text(json.dumps(case, ensure_ascii=False), encoding="utf-8")
+
+    assert run_file(path).tally.cost == 1
+
+
+def test_gzipped_files_and_the_contexts_beside_them(tmp_path):
+    case = {
+        "id": "a-1",
+        "op": "cel",
+        "expr": "object.a",
+        "context": "c",
+        "expect": {"type": "dyn", "value": {"int": 7}, "cost": 2},
+    }
+    (tmp_path / "contexts.json").write_text(json.dumps({"c": {"variables": {"object": {"a": 7}}}}))
+    path = tmp_path / "some.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(case).encode()))
+
+    assert run_file(path).failures == []
 
 
 @pytest.mark.parametrize(
@@ -71,6 +122,9 @@ def test_ids_name_their_category():
         (b"\xff\xfe", "invalid-vectors"),
         (b'{"id": "x", "op": "teleport"}', "unknown-operation"),
         (b'{"id": "x", "op": "../x"}', "unknown-operation"),
+        (b'{"id": "x", "op": "cel"}', "invalid-vectors"),
+        (b'{"id": "x", "op": "cel", "expr": 1, "expect": {}}', "invalid-vectors"),
+        (b'{"id": "x"}', "invalid-vectors"),
     ],
 )
 def test_files_that_are_no_vectors_are_refused(tmp_path, content, code):
