@@ -88,6 +88,9 @@ def _wants_color() -> bool:
 
 def main() -> NoReturn:
     """Run the command line and exit with one of `policygen.cli.exit`."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123
     sys.exit(run(sys.argv[1:]))
 
 

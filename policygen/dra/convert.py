@@ -34,6 +34,7 @@ from policygen.kube.quantity import Quantity, QuantityError
 
 _NOTHING: Json = {}
 _KINDS = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
+_TYPES = {"int": int, "bool": bool, "string": str, "version": str}
 
 
 def _map(value: object) -> Json:
@@ -141,8 +142,13 @@ def read_device(obj: Json, driver: str, pool: str) -> Device:
 
 def _attribute(entry: Json) -> AttributeValue:
     for kind in _KINDS:
-        if entry.get(kind) is not None:
-            return kind, entry[kind]
+        value = entry.get(kind)
+        if value is not None:
+            listed = kind.endswith("s")
+            each = value if listed and isinstance(value, list) else [value]
+            wanted = _TYPES[kind.removesuffix("s")]
+            is_typed = listed == isinstance(value, list) and all(type(item) is wanted for item in each)
+            return (kind, value) if is_typed else ("", None)
     return "", None
 
 

@@ -24,7 +24,9 @@ def selector_matches(selector: Json, node: Node) -> bool:
 
 def _requirements(obj: Json, key: str) -> list[Json]:
     entries = obj.get(key)
-    return [cast("Json", entry) for entry in entries] if isinstance(entries, list) else []
+    if not isinstance(entries, list):
+        return []
+    return [cast("Json", entry) for entry in entries if isinstance(entry, Mapping)]
 
 
 def _term_matches(term: Json, node: Node) -> bool:

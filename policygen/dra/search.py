@@ -124,7 +124,7 @@ class Search:
     def _depth(self) -> int:
         """How many steps may stand on each other: one a device, and one or two a request and claim."""
         most = sum(max(entry.count for entry in entries) + 2 for entries in self._data.values())
-        return most + len(self._claims)
+        return min(most, self._max_steps) + len(self._claims)
 
     def _allocation(self, index: int, claim: Claim) -> Allocation:
         selected = []

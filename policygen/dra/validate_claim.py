@@ -184,7 +184,7 @@ def _configs(devices: Json, path: str, names: set[str]) -> Iterator[Problem]:
 def _references(holder: Json, path: str, names: set[str]) -> Iterator[Problem]:
     listed = holder.get("requests")
     for index, name in enumerate(listed if isinstance(listed, list) else ()):
-        if name not in names:
+        if not isinstance(name, str) or name not in names:
             yield Problem(
                 f"{path}.requests[{index}]",
                 f'Invalid value: "{name}": must be the name of a request in the claim '
