@@ -123,7 +123,14 @@ class _Chain:
             attributes = self._mutate(replace(attributes, is_reinvocation=True), again)
         attributes = self._strategy(attributes)
         self._validate(attributes)
-        return attributes.object
+        return self._stored(attributes)
+
+    def _stored(self, attributes: Attributes) -> Object | None:
+        """The object as it is read back: a custom one is pruned and defaulted by its schema again."""
+        obj, schema = attributes.object, self.cluster.schema(attributes.kind)
+        if obj is None or schema is None or schema.builtin:
+            return obj
+        return _stored(obj, schema)
 
     def _mutate(self, attributes: Attributes, again: Reinvocation) -> Attributes:
         """One pass over everything that may change the object."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
-from policygen.kube import catalog, crd, objects, roundtrip
+from policygen.kube import crd, objects, roundtrip
+from policygen.kube.decode_errors import unknown_fields
 from policygen.kube.gotime import parse_duration, parse_time
 from policygen.kube.schema import ANY, Constraints, KindSchema, ListOf, MapOf, Node, Scalar, Struct
 
@@ -53,7 +54,7 @@ def decode(obj: Mapping[str, Any], schema: KindSchema) -> Decoded:
     """
     unknown: list[str] = []
     value = _decoded_struct(obj, schema.root, (), unknown)
-    return Decoded(_with_metadata(value), tuple(unknown))
+    return Decoded(value, tuple(unknown))
 
 
 def default(obj: Mapping[str, Any], schema: KindSchema) -> dict[str, Any]:
@@ -75,14 +76,6 @@ def validate(obj: Mapping[str, Any], schema: KindSchema) -> list[FieldProblem]:
         constraints=schema.root.constraints,
     )
     return list(_problems(body, root, ()))
-
-
-def _with_metadata(value: dict[str, Any]) -> dict[str, Any]:
-    metadata = value.get("metadata")
-    if metadata is None:
-        return value
-    node = catalog.load(catalog.RECORDED).struct("meta/v1.ObjectMeta")
-    return value | {"metadata": roundtrip.typed(metadata, node, ("metadata",))}
 
 
 def _decoded(value: Any, node: Node, path: Path, unknown: list[str] | None) -> Any:
@@ -110,14 +103,23 @@ def _decoded_struct(
                 unknown.append(objects.path_text((*path, name)))
         elif item is None and not field.type.nullable:
             continue  # a default is filled in below; without one the null goes
-        elif field.type is ANY or name == "metadata":
+        elif field.type is ANY:
             out[name] = item
+        elif isinstance(field.type, Struct) and field.type.name:
+            out[name] = item if unknown is None else _metadata(item, field.type, (*path, name), unknown)
         else:
             out[name] = _decoded(item, field.type, (*path, name), unknown)
     for name, field in node.fields.items():
-        if field.has_default and name not in out and name != "metadata":
+        if field.has_default and name not in out:
             out[name] = _decoded(objects.copy(field.default), field.type, (*path, name), unknown)
     return out
+
+
+def _metadata(value: Any, node: Struct, path: Path, unknown: list[str]) -> Any:
+    """Of the object or of one embedded in it: ObjectMeta whatever the schema says."""
+    at = objects.path_text(path)
+    unknown.extend(f"{at}.{name}" for name in unknown_fields(value, node))
+    return roundtrip.typed(value, node, tuple(step for step in path if isinstance(step, str)))
 
 
 def _problems(value: Any, node: Node, path: Path) -> Iterator[FieldProblem]:
@@ -189,7 +191,13 @@ def type_name(node: Node) -> str:
             assert_never(node)
 
 
-_TYPES: Final = {"int64": "integer", "int32": "integer", "float": "number", "bool": "boolean"}
+_TYPES: Final = {
+    "int-or-string": "integer,string",
+    "int64": "integer",
+    "int32": "integer",
+    "float": "number",
+    "bool": "boolean",
+}
 
 
 def _json_type(value: Any) -> str:
@@ -344,7 +352,7 @@ def _number(value: float) -> str:
 def _matcher(pattern: str) -> Any:
     import re2
 
-    return re2.compile(pattern)
+    return re2.compile(pattern.encode("utf-8", "replace").decode())
 
 
 def _matches(pattern: str, value: str) -> bool:

@@ -167,6 +167,21 @@ def thing(**spec):
     }
 
 
+def test_metadata_is_pruned_by_its_own_type_alone():
+    schema = {
+        "type": "object",
+        "properties": {"template": {"type": "object", "properties": {"metadata": {"type": "object"}}}},
+    }
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}}
+    (kind,) = crd.schemas_from_crd({"spec": CRD["spec"] | {"versions": [version]}})
+    metadata = {"labels": {"a": "b"}, "nope": 1}
+
+    decoded = custom.decode({"metadata": metadata, "template": {"metadata": metadata}}, kind)
+
+    assert decoded.value == {"metadata": {"labels": {"a": "b"}}, "template": {"metadata": {}}}
+    assert decoded.unknown == ("metadata.nope", "template.metadata.labels", "template.metadata.nope")
+
+
 def test_pruning_and_defaulting():
     given = thing(extra=1, size=None, maybe=None, free={"x": 1, "known": 2}, nested={"no": 1})
     before = copy.deepcopy(given)

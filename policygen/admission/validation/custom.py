@@ -276,7 +276,7 @@ def _judge(found: FieldErrors, each: _Rule, minor: int) -> bool:
     try:
         program = _compile(text, minor, optional)
     except CompileError as error:
-        found.invalid(at, custom.type_name(each.node), f"rule compile error: {error.server_text}")
+        found.invalid(at, _declared(each.node), f"rule compile error: {error.server_text}")
         return False
     before: Any = None if each.old is _NOTHING else _cel(each.old, each.node)
     variables = {"self": _cel(each.value, each.node), "oldSelf": before}
@@ -291,14 +291,14 @@ def _judge(found: FieldErrors, each: _Rule, minor: int) -> bool:
         if str(error).startswith("no such overload"):
             matched = "did not match a supported operator, function or macro signature"
             says = f"'{error}': call arguments {matched} for rule: {shown_rule}"
-        found.invalid(at, custom.type_name(each.node), says)
+        found.invalid(at, _declared(each.node), says)
         return False
     at = _told_at(each)
     own = _own_message(each.rule, variables, minor)
     value: Any = OMITTED
     says = own or ""
     if own is None:
-        value = custom.type_name(each.node) if isinstance(each.value, dict | list) else each.value
+        value = _declared(each.node) if isinstance(each.value, dict | list) else each.value
         says = shown_rule if each.rule.get("message") else f"failed rule: {shown_rule}"
     match each.rule.get("reason"):
         case "FieldValueForbidden":
@@ -310,6 +310,13 @@ def _judge(found: FieldErrors, each: _Rule, minor: int) -> bool:
         case _:
             found.invalid(at, value, says)
     return not transition
+
+
+def _declared(node: Node) -> str:
+    """The `type` that the schema states; one of integers or strings states none."""
+    if isinstance(node, Scalar) and node.kind in ("int-or-string", "raw"):
+        return ""
+    return custom.type_name(node)
 
 
 def _told_at(each: _Rule) -> str:
