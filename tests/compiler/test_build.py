@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import sys
 from pathlib import Path
 from time import process_time
 
@@ -194,6 +195,7 @@ def test_a_stream_that_cannot_be_written_is_said(project, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout", Full())
 
     assert run(["build", str(project / "a"), "-o", "-"]) == 2
+    sys.stdout.close()
     assert "no space left on device" in capsys.readouterr().err
 
 
