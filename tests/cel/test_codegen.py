@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from vectors import load, load_json
 
@@ -116,3 +118,12 @@ def test_logic_follows_the_truth_table(left, right):
                 assert got in ("no such key: nope", "no such overload")
             else:
                 assert got == exact == str(not deciding)
+
+
+@pytest.mark.parametrize("expression", ["dyn('a')['b']", "[1].all(x, dyn(null)[1] == x)", "dyn(1.5).a"])
+def test_nothing_is_said_about_the_generated_code(expression):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        compile_program(expression, ENV).specialize()
+
+    assert said == []
