@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from policygen.diagnostics import Diagnostic, Diagnostics
-    from policygen.verify.engine import Options, Prepared, Task
-    from policygen.verify.suite import Case
+    from policygen.verify.cases import Setting
+    from policygen.verify.engine import Options, Prepared, Task, Unit
+    from policygen.verify.suite import Case, Suite
 
 KIND = b"kind: PolicySuite"
 
@@ -35,16 +36,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
     """A file that is named as a suite and says that it is one."""
-    if file_path.name != "suite.yaml" and not file_path.name.endswith(".suite.yaml"):
-        return None
-    try:
-        lines = file_path.read_bytes().splitlines()
-    except OSError:
-        return None
-    if not any(line.rstrip() == KIND for line in lines):
+    if not _is_suite(file_path):
         return None
     found: SuiteFile = SuiteFile.from_parent(parent, path=file_path)
     return found
+
+
+def _is_suite(path: Path) -> bool:
+    if path.name != "suite.yaml" and not path.name.endswith(".suite.yaml"):
+        return False
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return False
+    return any(line.rstrip() == KIND for line in lines)
 
 
 class SuiteFailure(Exception):  # noqa: N818 - what a test reports
@@ -64,27 +69,41 @@ class SuiteFile(pytest.File):
         from policygen.diagnostics import Diagnostics
         from policygen.verify.engine import PROPERTIES, Options, tasks_of, units
 
-        found = Diagnostics()
         properties = () if self.config.getoption("policygen_suites_only") else PROPERTIES
         options = Options(properties=properties)
-        tasks = list(tasks_of(units([self.path], found), options))
-        if found.has_errors:
-            raise self.CollectError(str(SuiteFailure(found.sorted())))
-        for task in tasks:
-            ready = _Ready(task, options)
+        own = Diagnostics()
+        (alone,) = units([self.path], own) or (None,)
+        if own.has_errors or alone is None:
+            raise self.CollectError(str(SuiteFailure(own.sorted())))
+        suite = alone.suites[0]
+        together = _sharing(suite, units(self._siblings(), Diagnostics())) or alone
+        for task in tasks_of([together], options):
+            ready = _Ready(task, options, suite.path)
             tail = f"-{task.version}" if task.version else ""
-            for suite in task.unit.suites:
-                for case in suite.cases:
-                    yield CaseItem.from_parent(self, name=f"{case.name}{tail}", ready=ready, case=case)
-            for name in properties:
-                yield PropertyItem.from_parent(self, name=f"{name}{tail}", ready=ready, module=name)
+            for case in suite.cases:
+                yield CaseItem.from_parent(self, name=f"{case.name}{tail}", ready=ready, case=case)
+            if together.suites[0].path == suite.path:
+                for name in properties:
+                    yield PropertyItem.from_parent(self, name=f"{name}{tail}", ready=ready, module=name)
+
+    def _siblings(self) -> list[Path]:
+        """The suites of the folder: those for the same policies share their objects, as with `verify`."""
+        return sorted(entry for entry in self.path.parent.iterdir() if _is_suite(entry))
+
+
+def _sharing(suite: Suite, found: Iterable[Unit]) -> Unit | None:
+    """The unit of a suite that was loaded alone."""
+    for unit in found:
+        if any(other.path == suite.path for other in unit.suites):
+            return unit
+    return None
 
 
 class _Ready:
     """A task that is prepared when its first test runs, once."""
 
-    def __init__(self, task: Task, options: Options) -> None:
-        self._task, self._options = task, options
+    def __init__(self, task: Task, options: Options, path: Path) -> None:
+        self._task, self._options, self._path = task, options, path
 
     @cached_property
     def _found(self) -> tuple[Prepared | None, Diagnostics]:
@@ -104,6 +123,11 @@ class _Ready:
         if prepared is None or found.has_errors:
             raise SuiteFailure(found.sorted())
         return prepared
+
+    @property
+    def setting(self) -> Setting:
+        """That of the suite itself."""
+        return next(where for where in self.get().settings if where.suite.path == self._path)
 
 
 class _Item(pytest.Item):
@@ -125,8 +149,7 @@ class CaseItem(_Item):
         """Send the request and compare."""
         from policygen.verify.cases import run_one
 
-        (where,) = self._ready.get().settings
-        result = run_one(where, self._case).result
+        result = run_one(self._ready.setting, self._case).result
         if result.findings:
             raise SuiteFailure(finding.diagnostic for finding in result.findings)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policygen.diagnostics import Diagnostic
 from policygen.render import full
 from policygen.verify.expect import show_changes
@@ -10,7 +12,7 @@ from policygen.verify.report import CaseResult, PropertyResult, Report, Update
 
 def render(report: Report, *, color: bool = False) -> str:
     """The whole report."""
-    found: list[Diagnostic] = [*report.diagnostics, *(finding.diagnostic for finding in report.findings)]
+    found = [*report.diagnostics, *_failures(report)]
     shown = [item for item in found if item.severity != "note"]
     parts = [full.render(shown, color=color)] if shown else []
     if len(found) > len(shown):
@@ -19,6 +21,25 @@ def render(report: Report, *, color: bool = False) -> str:
     parts.append("".join(_suite_lines(report.cases)) + "".join(_property_lines(report.properties)))
     parts.append(_closing(report))
     return "\n".join(part for part in parts if part)
+
+
+def _failures(report: Report) -> list[Diagnostic]:
+    """Each failure once; where several versions were tried, with those on which it shows."""
+    versions: dict[Diagnostic, list[str]] = {}
+    results = [(result.version, result.findings) for result in report.cases]
+    results += [(result.version, result.findings) for result in report.properties]
+    for version, findings in results:
+        for finding in findings:
+            shown_on = versions.setdefault(finding.diagnostic, [])
+            if version not in shown_on:
+                shown_on.append(version)
+    tried = {version for version, _ in results}
+    if len(tried) < 2:
+        return list(versions)
+    return [
+        replace(item, notes=(*item.notes, f"on Kubernetes {', '.join(shown_on)}"))
+        for item, shown_on in versions.items()
+    ]
 
 
 def _update(update: Update, color: bool) -> str:

@@ -56,10 +56,11 @@ def _result(item: Diagnostic, index: int) -> dict[str, Any]:
 def _location(label: Label) -> dict[str, Any]:
     line, column = label.span.position
     end_line, end_column = label.span.end_position
-    name = PurePath(label.span.source.name).as_posix()
+    path = PurePath(label.span.source.name)
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix(), safe="/:~")
     location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(name, safe="/:~")},
+            "artifactLocation": {"uri": uri},
             "region": {
                 "startLine": line,
                 "startColumn": column,

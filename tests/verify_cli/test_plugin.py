@@ -71,6 +71,20 @@ def test_one_case_can_be_chosen(pytester, suite):
     result.assert_outcomes(passed=1)
 
 
+def test_suites_for_the_same_policies_share_their_objects(pytester, suite):
+    parts = SUITE.split("  - {name: web")
+    suite.write_text(parts[0])
+    suite.with_name("web.suite.yaml").write_text(
+        parts[0].partition("  - {name: training")[0] + "  - {name: web" + parts[1]
+    )
+
+    result = pytest_of(pytester)
+
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] + outcomes["skipped"] == 2 + 11
+    assert result.ret == 0
+
+
 def test_a_suite_with_errors_is_an_error(pytester, suite):
     suite.write_text(SUITE.replace("object: web", "object: webb"))
 
