@@ -44,8 +44,6 @@ def get(target: Value, key: Value) -> Value:
     found = lookup(target, key)
     if found is not ABSENT:
         return found
-    if type(target) is ObjectValue:
-        return None
     if type(target) is JSONPatchValue and key in _PATCH_DEFAULTS:
         return _PATCH_DEFAULTS[key]
     if isinstance(target, list):
@@ -66,12 +64,24 @@ def lookup(target: Value, key: Value) -> Value:
             except KeyError:
                 return ABSENT
         return find(target, key, ABSENT)
-    if type(target) is ObjectValue:
-        return as_data(target.fields[key]) if key in target.fields else ABSENT
     if type(target) is JSONPatchValue:
         value = target.fields.get(key, ABSENT)
         return ABSENT if value == "" and key != "value" else value
     return ABSENT
+
+
+def get_field(target: Value, name: str) -> Value:
+    """`target.name` where the checker knows that the target is an `Object…{}`, which has every field."""
+    if type(target) is ObjectValue:
+        return as_data(target.fields[name]) if name in target.fields else None
+    return get(target, name)
+
+
+def lookup_field(target: Value, name: str) -> Value:
+    """The same, or `ABSENT`. Where the checker does not know it, an `Object…{}` has no field at all."""
+    if type(target) is ObjectValue:
+        return as_data(target.fields[name]) if name in target.fields else ABSENT
+    return lookup(target, name)
 
 
 def as_data(value: Value) -> Value:

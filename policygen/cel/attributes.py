@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from policygen.cel.access import ABSENT, get, lookup
+from policygen.cel.access import ABSENT, get, get_field, lookup, lookup_field
 from policygen.cel.cost import IDENT_COST
 from policygen.cel.errors import EvalError, NoSuchOverloadError
 from policygen.cel.steps import Frame, Step
@@ -16,19 +16,21 @@ from policygen.cel.values import NONE, Optional, Value
 
 
 class ConstQualifier:
-    """`.name`, `[0]`, `.?name`, `[?0]`."""
+    """`.name`, `[0]`, `.?name`, `[?0]`. `field` is true where the checker knows the struct."""
 
-    __slots__ = ("id", "key", "optional")
+    __slots__ = ("_get", "_lookup", "id", "key", "optional")
 
-    def __init__(self, node: int, key: Value, *, optional: bool) -> None:
+    def __init__(self, node: int, key: Value, *, optional: bool, field: bool = False) -> None:
         self.id = node
         self.key = key
         self.optional = optional
+        self._get = get_field if field else get
+        self._lookup = lookup_field if field else lookup
 
     def qualify(self, frame: Frame, target: Value) -> Value:
         """The value, or raise."""
         try:
-            found = get(target, self.key)
+            found = self._get(target, self.key)
         except EvalError as error:
             _observe(frame, self.id, error)
             raise
@@ -37,7 +39,7 @@ class ConstQualifier:
 
     def qualify_if_present(self, frame: Frame, target: Value) -> Value:
         """The value, or `ABSENT`."""
-        found = lookup(target, self.key)
+        found = self._lookup(target, self.key)
         if found is not ABSENT:
             _observe(frame, self.id, found)
         return found
@@ -46,18 +48,19 @@ class ConstQualifier:
 class TestQualifier:
     """The last name of `has(a.b)`."""
 
-    __slots__ = ("id", "key", "optional")
+    __slots__ = ("_lookup", "id", "key", "optional")
     __test__ = False
 
-    def __init__(self, node: int, key: str) -> None:
+    def __init__(self, node: int, key: str, *, field: bool = False) -> None:
         self.id = node
         self.key = key
         self.optional = False
+        self._lookup = lookup_field if field else lookup
 
     def qualify(self, frame: Frame, target: Value) -> Value:
         """The value, or raise."""
         try:
-            present = lookup(target, self.key) is not ABSENT
+            present = self._lookup(target, self.key) is not ABSENT
         except EvalError as error:
             _observe(frame, self.id, error)
             raise
@@ -66,7 +69,7 @@ class TestQualifier:
 
     def qualify_if_present(self, frame: Frame, target: Value) -> Value:
         """The value, or `ABSENT`."""
-        found = lookup(target, self.key)
+        found = self._lookup(target, self.key)
         if found is not ABSENT:
             _observe(frame, self.id, found)
         return found

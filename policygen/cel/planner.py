@@ -104,10 +104,14 @@ class _Planner:
             return self._name(expr.id, self._references[expr.id].name)
         attribute = self._attribute_of(self.plan(expr.operand))
         if expr.test_only:
-            attribute.add(TestQualifier(expr.id, expr.field))
+            attribute.add(TestQualifier(expr.id, expr.field, field=self._is_struct(expr.operand)))
             return AttributeStep(attribute, tests=True)
-        attribute.add(ConstQualifier(expr.id, expr.field, optional=False))
+        field = self._is_struct(expr.operand)
+        attribute.add(ConstQualifier(expr.id, expr.field, optional=False, field=field))
         return AttributeStep(attribute)
+
+    def _is_struct(self, operand: Expr) -> bool:
+        return self._types[operand.id].kind == "struct"
 
     def _attribute_of(self, step: Step) -> Attribute:
         if isinstance(step, AttributeStep):
@@ -120,7 +124,8 @@ class _Planner:
         qualifier: Qualifier
         if isinstance(index, Const):
             access.check_key(index.value)
-            qualifier = ConstQualifier(expr.id, index.value, optional=optional)
+            field = self._is_struct(expr.args[0])
+            qualifier = ConstQualifier(expr.id, index.value, optional=optional, field=field)
         elif isinstance(index, AttributeStep):
             qualifier = AttributeQualifier(expr.id, index.attribute, optional=optional)
         else:

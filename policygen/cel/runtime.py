@@ -31,6 +31,10 @@ def give_up(*_: object) -> NoReturn:
     raise GiveUpError
 
 
+_EXACT: Final = frozenset({Optional, ObjectValue})
+"""Values whose parts depend on what the checker knows of them."""
+
+
 def text_cost(size: int) -> int:
     """`ceil(size * 0.1)` as cel-go rounds it."""
     return _TEXT_COSTS[size] if size < len(_TEXT_COSTS) else ceil(size * STRING_FACTOR)
@@ -53,12 +57,14 @@ def index(target: Value, key: Value) -> Value:
             return target[key]
     elif type(key) is int and type(target) is list and 0 <= key < len(target):
         return target[key]
+    if type(target) is ObjectValue:
+        raise GiveUpError
     return access.get(target, key)
 
 
 def present(target: Value, key: str) -> bool:
     """`has(target.key)`."""
-    if type(target) is Optional:
+    if type(target) in _EXACT:
         raise GiveUpError
     return access.is_present(target, key)
 
@@ -67,7 +73,7 @@ def optional_lookup(target: Value, key: Value) -> Value:
     """`target.?key`: the value or `ABSENT`."""
     if type(target) is dict and type(key) is str:
         return target.get(key, ABSENT)
-    if type(target) is Optional:
+    if type(target) in _EXACT:
         raise GiveUpError
     return access.lookup(target, key)
 
