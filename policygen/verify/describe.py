@@ -34,5 +34,9 @@ def describe(world: World, facts: PolicyFacts) -> str:
     for rule in facts.policy.match.rules:
         resources = ", ".join(sorted(resource for resource, _ in rule.resources))
         wanted.append(f"{'/'.join(sorted(rule.operations))} of {resources}")
+    match = facts.policy.match
+    for what, selector in (("objects", match.object_selector), ("namespaces", match.namespace_selector)):
+        if selector.requirements:
+            wanted.append(f"{what} with `{selector}`")
     wanted += [f"`{item.name}`: {' '.join(item.text.split())}" for item in facts.of("condition")]
     return "\n".join([*lines, "it applies to:", *(f"- {text}" for text in wanted)])

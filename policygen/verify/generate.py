@@ -19,7 +19,7 @@ from policygen.kube.schema import KindSchema
 from policygen.verify import analysis
 from policygen.verify.analysis import ANY, Path
 from policygen.verify.facts import PolicyFacts
-from policygen.verify.fill import consistent, filled
+from policygen.verify.fill import consistent, filled, new_item
 from policygen.verify.paths import ABSENT
 from policygen.verify.variants import copies, pod_specs, replaced
 from policygen.verify.world import Trial, World, create
@@ -149,22 +149,33 @@ def _more_containers(obj: dict[str, Any], random: Random) -> dict[str, Any]:
 
 
 def updates(world: World, facts: PolicyFacts) -> Iterator[Trial]:
-    """For a policy that matches updates: one that changes nothing, one that changes the pods."""
-    rules = facts.policy.match.rules
-    if not any(rule.operations & {"UPDATE", "*"} for rule in rules):
+    """For a policy that matches updates: one of the pods, one of a label, one with an ephemeral container."""
+    rules = [rule for rule in facts.policy.match.rules if rule.operations & {"UPDATE", "*"}]
+    if not rules:
         return
+    resources = {resource for rule in rules for resource in rule.resources}
     for index in sorted(world.applied_to(facts.name)):
         trial = world.trials[index]
-        plain = admit(world.lenient, trial.request)
-        if trial.request.operation != "CREATE" or plain.object is None:
+        stored = admit(world.lenient, trial.request).object
+        if trial.request.operation != "CREATE" or stored is None:
             continue
-        stored = plain.object
         touched = {**stored, "metadata": {**stored["metadata"], "labels": {"touched": "true"}}}
-        other = stored
-        for steps, spec in list(pod_specs(stored)):
-            first = {**spec["containers"][0], "image": "example.com/other:2"}
-            other = replaced(other, steps, {**spec, "containers": [first, *spec["containers"][1:]]})
-        for title, obj in (("an update of", other), ("a new label of", touched)):
-            request = replace(create(obj, "").request, operation="UPDATE", old_object=stored)
-            yield Trial(f"{title} {trial.title}", request, trial.span)
+        yield _update(f"an update of {trial.title}", stored, _other_image(stored))
+        yield _update(f"a new label of {trial.title}", stored, touched)
+        if stored["kind"] == "Pod" and any(below in ("ephemeralcontainers", "*") for _, below in resources):
+            spec = {**stored["spec"], "ephemeralContainers": [new_item(("spec", "ephemeralContainers"))]}
+            title = f"an ephemeral container in {trial.title}"
+            yield _update(title, stored, {**stored, "spec": spec}, "ephemeralcontainers")
         return
+
+
+def _update(title: str, stored: dict[str, Any], obj: dict[str, Any], subresource: str = "") -> Trial:
+    request = create(obj, title).request
+    return Trial(title, replace(request, operation="UPDATE", old_object=stored, subresource=subresource))
+
+
+def _other_image(obj: dict[str, Any]) -> dict[str, Any]:
+    for steps, spec in list(pod_specs(obj)):
+        first = {**spec["containers"][0], "image": "example.com/other:2"}
+        obj = replaced(obj, steps, {**spec, "containers": [first, *spec["containers"][1:]]})
+    return obj

@@ -56,7 +56,7 @@ def _largest(trial: Trial) -> Trial:
     """The trial with fifty containers and as many init containers in every pod."""
     obj: dict[str, Any] = trial.object
     for steps, spec in list(pod_specs(obj)):
-        first = spec["containers"][0]
+        first = max(spec["containers"], key=_size)
         more = [*spec["containers"], *copies(first, CONTAINERS)][:CONTAINERS]
         obj = replaced(
             obj, steps, {**spec, "containers": more, "initContainers": copies(first, CONTAINERS, "init")}

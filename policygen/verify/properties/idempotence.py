@@ -7,6 +7,7 @@ runs a policy again after its own change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from policygen.admission.cluster import Cluster
@@ -22,6 +23,7 @@ from policygen.verify.world import Attempt, Trial, World, culprits, example
 
 NAME = "idempotent"
 AGAIN = "the result is admitted again"
+UPDATED = "the stored object is sent as an update"
 TWICE = "every policy runs again on its own result"
 
 
@@ -48,6 +50,7 @@ def _findings(world: World, tried: list[Attempt]) -> Iterator[Finding]:
         for how, changes, refused in (
             (AGAIN, *_again(world.cluster, world.lenient, trial, outcome)),
             (TWICE, *_twice(repeated, trial, outcome)),
+            (UPDATED, *_updated(world.cluster, trial, outcome)),
         ):
             if changes or refused:
                 policies = _culprits(world, trial, outcome, how)
@@ -79,6 +82,19 @@ def _again(cluster: Cluster, bare: Cluster, trial: Trial, outcome: Outcome) -> t
     return diff(sent, example(second.object or {})), ""
 
 
+def _updated(cluster: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
+    """What changes when the stored object is sent once more, as `kubectl apply` and `kubectl edit` do."""
+    bound = (entry.policy.match for entry in cluster.mutating_policies)
+    if not any(rule.operations & {"UPDATE", "*"} for match in bound for rule in match.rules):
+        return [], ""
+    stored = outcome.object
+    request = replace(trial.request, operation="UPDATE", object=stored, old_object=stored)
+    second = admit(cluster, request)
+    if not second.allowed:
+        return [], second.message
+    return diff(example(stored or {}), example(second.object or {})), ""
+
+
 def _twice(repeated: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
     """What changes when every policy may run again."""
     second = admit(repeated, trial.request)
@@ -93,6 +109,8 @@ def _shows(world: World, names: Sequence[str], trial: Trial, how: str) -> bool:
     outcome = admit(once, trial.request)
     if not outcome.allowed:
         return False
+    if how == UPDATED:
+        return any(_updated(once, trial, outcome))
     if how == AGAIN:
         return any(_again(once, world.lenient, trial, outcome))
     return any(

@@ -23,6 +23,7 @@ from policygen.verify.analysis import Path
 from policygen.verify.describe import as_yaml
 from policygen.verify.facts import PolicyFacts
 from policygen.verify.fill import consistent, filled
+from policygen.verify.generate import updates
 from policygen.verify.paths import ABSENT
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.shrink import shrink
@@ -117,12 +118,28 @@ def _variants(
                         yield form, path, trial.sending(obj), alone
     for form, obj in container_variants(trials[0].object):
         yield form, (), trials[0].sending(obj), alone
+    for trial in updates(world, facts):
+        yield trial.title, (), trial, alone
+        yield from _old_objects(world, facts, trial, alone)
     if any(path[0] == "namespaceObject" for path in facts.effects.reads):
         objects = {key: stored for key, stored in alone.objects.items() if key != ("", "Namespace")}
         policies = alone.mutating_policies, alone.validating_policies
         cluster = replace(alone, objects=objects, open_namespaces=True).running(*policies)
         for trial in trials[:TRIALS_A_PLACE]:
             yield "a namespace without labels", (), trial, cluster
+
+
+def _old_objects(
+    world: World, facts: PolicyFacts, trial: Trial, alone: Cluster
+) -> Iterator[tuple[str, Path, Trial, Cluster]]:
+    """The forms of what is read of the stored object."""
+    schema = world.cluster.schema(trial.request.kind)
+    old = trial.request.old_object or {}
+    for path in sorted(path[1:] for path in facts.effects.reads if path[0] == "oldObject"):
+        for steps in () if path in _REQUIRED or not path else places(old, path):
+            for form, value in _forms(schema, path):
+                request = replace(trial.request, old_object=replaced(old, steps, value))
+                yield form, path, replace(trial, request=request), alone
 
 
 def _having(world: World, trials: list[Trial], path: Path) -> Iterator[Trial]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from policygen.admission.cluster import Cluster
 from policygen.admission.outcome import Outcome
 from policygen.admission.policy import BoundPolicy
+from policygen.admission.request import Object
 from policygen.admission.server import admit
 from policygen.diagnostics import Label, make
 from policygen.merge.diff import Change, diff
@@ -25,6 +26,7 @@ from policygen.verify.expect import show_changes
 from policygen.verify.facts import PolicyFacts
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.shrink import shrink
+from policygen.verify.variants import pod_specs, replaced
 from policygen.verify.world import Attempt, Trial, World, example
 
 NAME = "order-independent"
@@ -36,8 +38,11 @@ _UNORDERED: Final = frozenset(
         "claims",
         "imagePullSecrets",
         "matchExpressions",
+        "matchLabelKeys",
+        "nodeSelectorTerms",
         "ports",
         "preferredDuringSchedulingIgnoredDuringExecution",
+        "requiredDuringSchedulingIgnoredDuringExecution",
         "resourceClaims",
         "schedulingGates",
         "tolerations",
@@ -46,7 +51,7 @@ _UNORDERED: Final = frozenset(
         "volumes",
     }
 )
-"""Lists in which the order of items means nothing to Kubernetes."""
+"""Lists of a pod spec in which the order of items means nothing to Kubernetes."""
 
 
 def check(world: World) -> PropertyResult:
@@ -180,16 +185,22 @@ def _difference(one: Cluster, two: Cluster, trial: Trial) -> tuple[list[Change],
     return diff(normal(example(one_object)), normal(example(two_object))), ""
 
 
+def normal(obj: Object) -> Object:
+    """An object whose pod specs have their unordered lists sorted. What custom kinds add is left as it is."""
+    for steps, spec in list(pod_specs(obj)):
+        obj = replaced(obj, steps, _sorted(spec))
+    return obj
+
+
 def _verdict(outcome: Outcome) -> str:
     return "accepted" if outcome.allowed else f"refused: {outcome.message}"
 
 
-def normal(value: Any, key: str = "") -> Any:
-    """A value whose unordered lists are sorted."""
+def _sorted(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
-        return {name: normal(item, name) for name, item in value.items()}
+        return {name: _sorted(item, name) for name, item in value.items()}
     if isinstance(value, list):
-        items = [normal(item) for item in value]
+        items = [_sorted(item) for item in value]
         free = key in _UNORDERED or (
             key == "env" and not any("$(" in str(item.get("value", "")) for item in items)
         )

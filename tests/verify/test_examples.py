@@ -1,0 +1,31 @@
+"""Every example has a suite and passes everything on every version that it supports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policygen.render import report as text
+from policygen.verify.engine import verify
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "policies").glob("*/policy.yaml"))
+
+
+@pytest.mark.parametrize("spec", EXAMPLES, ids=[path.parent.name for path in EXAMPLES])
+def test_example_is_verified(spec: Path):
+    report = verify([spec.parent])
+
+    assert report.passed, text.render(report)
+    assert report.cases
+
+
+@pytest.mark.parametrize("spec", EXAMPLES, ids=[path.parent.name for path in EXAMPLES])
+def test_suite_covers_the_versions_that_the_example_names(spec: Path):
+    said = next(line for line in spec.read_text(encoding="utf-8").splitlines() if "For Kubernetes" in line)
+    first, last = (part.strip(" .").partition(".")[2] for part in said.split("Kubernetes")[1].split("to"))
+    wanted = {f"1.{minor}" for minor in range(int(first), int(last) + 1)}
+    suite = (spec.parent / "suite.yaml").read_text(encoding="utf-8")
+    line = next(line for line in suite.splitlines() if line.startswith("kubernetes:"))
+
+    assert set(line.partition(":")[2].strip(" []").replace('"', "").split(", ")) == wanted
