@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from policygen.admission.cluster import DEFAULT_PLUGINS, Cluster
@@ -21,6 +22,7 @@ from policygen.verify.report import CaseResult, Finding
 from policygen.verify.sources import Located
 from policygen.verify.subject import Subject
 from policygen.verify.suite import Case, Suite
+from policygen.verify.world import serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,12 @@ def setting(suite: Suite, subject: Subject) -> Setting:
         "plugins": DEFAULT_PLUGINS | frozenset(suite.plugins),
         "open_namespaces": True,
     }
-    bare = [obj for obj in stored if not is_policy_object(obj)]
+    bare = Cluster.from_objects([obj for obj in stored if not is_policy_object(obj)], **settings)
     return Setting(
         suite,
         subject,
-        Cluster.from_objects(stored, **settings),
-        Cluster.from_objects(bare, **settings),
+        serving(bare, subject, stored),
+        bare,
         Cluster.from_objects([obj for obj in own if not is_policy_object(obj)], **settings),
     )
 
@@ -106,17 +108,21 @@ def run_one(where: Setting, case: Case, *, update: bool = False) -> Ran:
 
 
 def _run(where: Setting, case: Case, *, update: bool) -> tuple[list[Finding], Wanted | None]:
-    cluster, bare = storing(where.cluster, case.cluster), storing(where.bare, case.cluster)
+    cluster = storing(where.cluster, case.cluster)
     sent = request(case)
     outcome = admit(cluster, sent, explain=True)
-    plain = admit(bare, sent)
+
+    @cache
+    def plain() -> Outcome:
+        return admit(storing(where.bare, case.cluster), sent)
+
     answer = Answer(
         case,
         outcome,
-        plain.object,
+        plain,
         cluster.schema(sent.kind),
         where.subject,
-        why_not=lambda: _why_not(where.subject, cluster, sent, plain),
+        why_not=lambda: _why_not(where.subject, cluster, sent, plain()),
         why_refused=lambda: _why_refused(outcome, where.subject),
         without=lambda: admit(storing(where.empty, case.cluster), sent),
     )

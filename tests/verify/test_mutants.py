@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[2] / "policies"
 VERSION = "1.36"
 PODS = 200
 SEED = "mutants"
-SAMPLE = 14
+SAMPLE = 8
 """Mutants of each example that always run."""
 PROPERTIES = tuple(name for name in engine.PROPERTIES if name != "drift")
 
@@ -158,5 +158,5 @@ def test_suite_notices_changes(name: str, record_property: Callable[[str, object
 
     record_property("mutants", counted)
     record_property("missed", len(missed))
-    allowed = counted // 10 if whole else max(1, counted // 5)
+    allowed = counted // 10 if whole else max(2, counted // 5)
     assert len(missed) <= allowed, missed
