@@ -17,6 +17,9 @@ from policygen.kube.roundtrip import convert, round_trip_strict
 from policygen.kube.schema import KindSchema, Struct
 from policygen.merge import jsonpatch, merge
 
+_MANY_COPIES: Final = 10
+"""Each copy can double what it copies from."""
+
 _PLAIN: Final = frozenset({str, int, bool, float, type(None)})
 
 _SUBRESOURCE_KINDS: Final = frozenset(
@@ -66,6 +69,8 @@ def json_patch(value: Any, subject_data: tuple[Any, ...], obj: Object, schema: K
         raise panic(str(error)) from error
     if not operations:
         return obj
+    if sum(operation["op"] == "copy" for operation in operations) > _MANY_COPIES:
+        check_size(patched)
     if not isinstance(patched, dict):
         raise internal_error("json: cannot unmarshal array into Go value of type map[string]interface {}")
     document: Object = patched

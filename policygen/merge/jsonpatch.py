@@ -21,6 +21,7 @@ from typing import Any, Final
 from policygen.kube.gotext import quote
 
 _MISSING: Final = "missing value"
+_ESCAPE: Final = re.compile(r"\\(.)")
 _INDEX = re.compile(r"[+-]?[0-9]+").fullmatch
 
 
@@ -42,6 +43,8 @@ def apply(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     """The document after all operations. The document itself and the values are not changed."""
     for operation in operations:
         kind = operation.get("op", "")
+        if _undecodable(kind):
+            raise PatchError("Unexpected kind: unknown")
         handler = _HANDLERS.get(kind)
         if handler is None:
             raise PatchError(f"Unexpected kind: {kind}")
@@ -54,8 +57,31 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
+def _undecodable(text: str) -> str:
+    """The letter of an escape that Go writes and JSON does not know: the server quotes as Go does.
+
+    `strconv.Quote` writes control characters, and unprintable ones beyond U+FFFF, as a, v, x or U behind a
+    backslash.
+    """
+    if text.isprintable():
+        return ""
+    return next((found[1] for found in _ESCAPE.finditer(quote(text)) if found[1] in "avxU"), "")
+
+
+def _path(operation: Mapping[str, Any], key: str = "path") -> str:
+    """The path of an operation, or its source with the key `from`."""
+    path = str(operation[key])
+    letter = _undecodable(path)
+    if letter:
+        kind = operation["op"]
+        lost = key == "path" and kind in ("add", "remove", "copy")
+        text = _MISSING if lost else f"invalid character '{letter}' in string escape code"
+        raise PatchError(f"{kind} operation failed to decode {key}: {text}")
+    return path
+
+
 def _add(document: Any, operation: Mapping[str, Any]) -> Any:
-    path = operation["path"]
+    path = _path(operation)
     document, parent, key = _open(document, path)
     if parent is None:
         raise PatchError(f'add operation does not apply: doc is missing path: "{path}": {_MISSING}')
@@ -64,7 +90,7 @@ def _add(document: Any, operation: Mapping[str, Any]) -> Any:
 
 
 def _remove(document: Any, operation: Mapping[str, Any]) -> Any:
-    path = operation["path"]
+    path = _path(operation)
     document, parent, key = _open(document, path)
     if parent is None:
         raise PatchError(f'remove operation does not apply: doc is missing path: "{path}": {_MISSING}')
@@ -73,7 +99,7 @@ def _remove(document: Any, operation: Mapping[str, Any]) -> Any:
 
 
 def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
-    path = operation["path"]
+    path = _path(operation)
     value = operation.get("value")
     if path == "":
         if "value" not in operation:
@@ -94,7 +120,7 @@ def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
 
 
 def _move(document: Any, operation: Mapping[str, Any]) -> Any:
-    source, path = _source(operation, "move"), operation["path"]
+    source = _source(operation, "move")
     document, parent, key = _open(document, source)
     if parent is None:
         raise PatchError(f"move operation does not apply: doc is missing from path: {source}: {_MISSING}")
@@ -103,6 +129,7 @@ def _move(document: Any, operation: Mapping[str, Any]) -> Any:
     except PatchError as error:
         raise PatchError(f"error in move for path: '{key}': {error}") from None
     _delete(parent, key, f"error in move for path: '{key}'")
+    path = _path(operation)
     document, parent, key = _open(document, path)
     if parent is None:
         raise PatchError(
@@ -113,7 +140,7 @@ def _move(document: Any, operation: Mapping[str, Any]) -> Any:
 
 
 def _copy(document: Any, operation: Mapping[str, Any]) -> Any:
-    source, path = _source(operation, "copy"), operation["path"]
+    source = _source(operation, "copy")
     parent, key = _find(document, source)
     if parent is None:
         raise PatchError(f"copy operation does not apply: doc is missing from path: {source}: {_MISSING}")
@@ -121,6 +148,7 @@ def _copy(document: Any, operation: Mapping[str, Any]) -> Any:
         value = _get(parent, key)
     except PatchError as error:
         raise PatchError(f"error in copy for from: '{source}': {error}") from None
+    path = _path(operation)
     document, parent, key = _open(document, path)
     if parent is None:
         raise PatchError(
@@ -131,7 +159,7 @@ def _copy(document: Any, operation: Mapping[str, Any]) -> Any:
 
 
 def _test(document: Any, operation: Mapping[str, Any]) -> Any:
-    path = operation["path"]
+    path = _path(operation)
     if path == "":
         found = document
     else:
@@ -164,7 +192,7 @@ def _source(operation: Mapping[str, Any], kind: str) -> str:
     source = operation.get("from")
     if source is None:
         raise PatchError(f"{kind} operation failed to decode from: operation, missing from field: {_MISSING}")
-    return str(source)
+    return _path(operation, "from")
 
 
 def _steps(path: str) -> list[str]:
