@@ -23,7 +23,7 @@ from policygen.kube import manifest, reader, versions
 from policygen.verify.engine import PROPERTIES, Options, Unit, units, verify_units
 from policygen.verify.explain import Explainer, Explanation
 from policygen.verify.report import Report
-from policygen.verify.sources import Located
+from policygen.verify.sources import Located, is_usable
 from policygen.verify.subject import Subject
 from policygen.verify.subject import load as _load
 
@@ -159,7 +159,10 @@ def _objects(items: Iterable[PathName | Object], noun: str, found: Diagnostics) 
     for number, item in enumerate(items, 1):
         if isinstance(item, Mapping):
             source = Source(f"{noun} {number}", manifest.write(dict(item)))
-            yield Located(dict(item), Span(source, 0, len(source.line(1))))
+            located = Located(dict(item), Span(source, 0, len(source.line(1))))
+            if is_usable(located.value, located.span, found):
+                yield located
         else:
             for document in reader.read_paths([Path(item)], found):
-                yield Located(document.value, document.span(), document)
+                if is_usable(document.value, document.span(), found):
+                    yield Located(document.value, document.span(), document)

@@ -33,8 +33,8 @@ class Answer:
 
     case: Case
     outcome: Outcome
-    sent: dict[str, Any] | None
-    """The object as it would be stored without any policy."""
+    plain: Callable[[], Outcome]
+    """The answer without any policy."""
     schema: KindSchema | None
     subject: Subject
     why_not: Callable[[], dict[str, list[str]]]
@@ -164,7 +164,7 @@ def _names(
 def _unchanged(answer: Answer, expected: bool) -> Iterator[Finding]:
     if not answer.outcome.allowed:
         return
-    changes = diff(answer.sent, answer.outcome.object)
+    changes = diff(answer.plain().object, answer.outcome.object)
     mutated = [verdict for verdict in answer.applied if verdict.kind == "mutated"]
     if expected and changes:
         notes = [show_changes(changes)]

@@ -69,6 +69,20 @@ def expand(text: str, base: Path, span: Span, found: Diagnostics) -> list[Path]:
     return []
 
 
+def is_usable(value: dict[str, Any], span: Span, found: Diagnostics) -> bool:
+    """Whether an object can be sent at all; one whose metadata is no map has no name to send it by."""
+    metadata = value.get("metadata")
+    if metadata is None or isinstance(metadata, dict):
+        return True
+    found.error(
+        "metadata-not-a-map",
+        f"the `metadata` of a {value.get('kind')} is not a map",
+        span,
+        help=["write `metadata: {name: …}`"],
+    )
+    return False
+
+
 def objects(
     document: Document, path: tuple[str | int, ...], base: Path, found: Diagnostics
 ) -> Iterator[Located]:
@@ -76,13 +90,15 @@ def objects(
     for entry, span in entries(document, path):
         if isinstance(entry, dict):
             if isinstance(entry.get("apiVersion"), str) and isinstance(entry.get("kind"), str):
-                yield Located(entry, span)
+                if is_usable(entry, span, found):
+                    yield Located(entry, span)
             else:
                 found.error("suite-value", "an object written in place needs `apiVersion` and `kind`", span)
             continue
         for file in expand(entry, base, span, found):
             for read in reader.read_paths([file], found):
-                yield Located(read.value, read.span())
+                if is_usable(read.value, read.span(), found):
+                    yield Located(read.value, read.span(), read)
 
 
 def entries(document: Document, path: tuple[str | int, ...]) -> Iterator[tuple[str | dict[str, Any], Span]]:

@@ -15,7 +15,7 @@ from policygen.kube.names import CLUSTER_SCOPED
 from policygen.kube.reader import Document
 from policygen.verify import paths
 from policygen.verify.shape import Check
-from policygen.verify.sources import Fixtures, Located, entries, expand, is_suite, objects
+from policygen.verify.sources import Fixtures, Located, entries, expand, is_suite, is_usable, objects
 from policygen.verify.suite_shape import KIND, SUITE
 
 _Path = tuple[str | int, ...]
@@ -289,7 +289,7 @@ class _Loader:
             return None
         value, path = entry
         if isinstance(value, dict):
-            return value
+            return value if is_usable(value, self._span(*path), self.found) else None
         found = fixtures.find(value, self._span(*path), self.found)
         return None if found is None else found.value
 

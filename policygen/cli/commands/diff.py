@@ -200,12 +200,14 @@ def _suites(old: Path, new: Path, found: Diagnostics) -> list[Ground]:
 def _given(fixtures: Paths, stored: Paths, found: Diagnostics) -> list[Ground]:
     from policygen.kube import reader
     from policygen.verify.effects import Ground
+    from policygen.verify.sources import is_usable
     from policygen.verify.world import create
 
     kept: list[dict[str, Any]] = [document.value for document in reader.read_paths(stored, found)]
     trials = [
         (create(document.value, f"{document.name}:{document.line}", document.span()), ())
         for document in reader.read_paths(fixtures, found)
+        if is_usable(document.value, document.span(), found)
     ]
     return [Ground(tuple(trials), tuple(kept))] if trials else []
 

@@ -96,11 +96,15 @@ def command(
 
 
 def _objects(paths: tuple[Path, ...]) -> Iterator[Located]:
+    from policygen.diagnostics import Diagnostics
     from policygen.kube import reader
-    from policygen.verify.sources import Located
+    from policygen.verify.sources import Located, is_usable
 
-    for document in reader.read_paths(paths):
-        yield Located(document.value, document.span())
+    found = Diagnostics()
+    for document in reader.read_paths(paths, found):
+        if is_usable(document.value, document.span(), found):
+            yield Located(document.value, document.span(), document)
+    found.raise_if_errors()
 
 
 def _over(jobs: int, progress: Progress) -> Spread:
