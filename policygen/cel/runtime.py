@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Any, Final, NoReturn
 
-from policygen.cel import access
+from policygen.cel import access, operations
 from policygen.cel.access import ABSENT
 from policygen.cel.cost import STRING_FACTOR, size_of
-from policygen.cel.lib import operators
 from policygen.cel.patches import make_patch
 from policygen.cel.values import NONE, ObjectValue, Optional, Value, equal
 
@@ -103,7 +102,7 @@ def contains(element: Value, container: Value) -> bool:
     """`element in container`."""
     if type(container) is dict and type(element) is str:
         return element in container
-    return operators.contains(element, container)
+    return operations.contains(element, container)
 
 
 HELPERS: Final[Mapping[str, Any]] = {
@@ -114,8 +113,8 @@ HELPERS: Final[Mapping[str, Any]] = {
     "ObjectValue": ObjectValue,
     "Optional": Optional,
     "SIZED": SIZED,
-    "add": operators.add,
-    "compare": operators.compare,
+    "add": operations.add,
+    "compare": operations.compare,
     "contains": contains,
     "elements": elements,
     "equal": equal,

@@ -9,8 +9,8 @@ from policygen.cel import types
 from policygen.cel.access import key_text
 from policygen.cel.decls import Example, FunctionDecl, Overload
 from policygen.cel.errors import EvalError
-from policygen.cel.lib.operators import has_key
 from policygen.cel.maps import merged, put
+from policygen.cel.operations import has_key
 from policygen.cel.values import Value
 
 

@@ -9,8 +9,8 @@ from policygen.cel import types
 from policygen.cel.cost import first_traversal_cost
 from policygen.cel.decls import Binding, Example, FunctionDecl, Overload
 from policygen.cel.errors import CostLimitExceededError, EvalError, NoSuchOverloadError
-from policygen.cel.lib.operators import add, compare
 from policygen.cel.lib.strings import estimate_index
+from policygen.cel.operations import add, compare
 from policygen.cel.types import Type
 from policygen.cel.values import Duration, Timestamp, Uint, Value, equal
 

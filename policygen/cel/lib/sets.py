@@ -19,7 +19,7 @@ from policygen.cel.decls import (
     Range,
 )
 from policygen.cel.lib.lists import is_uniform, stop_beyond_limits
-from policygen.cel.lib.operators import contains
+from policygen.cel.operations import contains
 from policygen.cel.values import Value
 
 
