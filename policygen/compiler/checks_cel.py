@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policygen.compiler.model import Condition, Device, Model
+from policygen.compiler.model_match import Match
 from policygen.compiler.places import Text
 from policygen.compiler.selectors import class_selectors, request_selectors
 from policygen.diagnostics import Diagnostic, Diagnostics, Label, Source, Span
@@ -39,14 +40,45 @@ def check_selectors(model: Model, found: Diagnostics) -> None:
 
 def check_conditions(model: Model, found: Diagnostics) -> None:
     """Conditions of rules on the request."""
-    conditions = [text for rule in model.rules for text in rule.match.cel]
+    conditions = [(text, rule.match) for rule in model.rules for text in rule.match.cel]
     if not conditions:
         return
     from policygen.cel.env import admission_env
 
     env = admission_env(model.kubernetes, has_params=False, patch_types=False)
-    for text in conditions:
-        _compiles(text, env, "condition", found)
+    for text, match in conditions:
+        if _compiles(text, env, "condition", found):
+            _check_nulls(text, match, env, found)
+
+
+def _check_nulls(text: Text, match: Match, env: Env, found: Diagnostics) -> None:
+    """What is null where conditions are evaluated: reading it is an error, which refuses the request."""
+    from policygen.cel.ast import Ident, Select, walk
+    from policygen.cel.parser import parse
+
+    parsed = parse(text.value, env.macros)
+    read = {
+        part.operand.name: parsed.info.offsets.get(part.operand.id, 0)
+        for part in walk(parsed.expr)
+        if isinstance(part, Select) and isinstance(part.operand, Ident)
+    }
+    if "namespaceObject" in read:
+        found.error(
+            "null-in-condition",
+            "`namespaceObject` is null in a condition, so every request would be refused",
+            _word(text, read["namespaceObject"]),
+            help=["match by `namespaces: {labels: {…}}`"],
+        )
+    guarded = any(
+        word in text.value for word in ("oldObject != null", "oldObject == null", "request.operation")
+    )
+    if "oldObject" in read and "CREATE" in match.operations and not guarded:
+        found.warning(
+            "null-in-condition",
+            "`oldObject` is null when an object is created, so that would be refused",
+            _word(text, read["oldObject"]),
+            help=["match `operation: UPDATE`, or begin with `oldObject != null &&`"],
+        )
 
 
 def _selectors(model: Model) -> Iterator[tuple[Text, Device, tuple[Condition, ...]]]:

@@ -43,20 +43,25 @@ def _tenant(scope: Scope, name: str, spec: TenantSpec, devices: dict[str, Device
 
 
 def _main_quota(scope: Scope, name: str, spec: TenantSpec, devices: dict[str, Device], span: Span) -> Quota:
-    hard = dict(_hard(scope, spec))
-    counted = _device_keys(scope, spec, spec.devices, devices)
+    hard = _with_devices(scope, spec, dict(_hard(scope, spec)), devices)
     if spec.devices and spec.other_devices == "deny":
-        counted = {**_zeros(scope, spec.devices, devices), **counted}
-    for key, amount in counted.items():
-        if key in hard and hard[key] != amount and key in _device_keys(scope, spec, spec.devices, devices):
+        hard = {**_zeros(scope, spec.devices, devices), **hard}
+    return Quota(name, None, tuple(sorted(hard.items())), (), (), span)
+
+
+def _with_devices(
+    scope: Scope, spec: TenantSpec | QuotaSpec, hard: dict[str, str], devices: dict[str, Device]
+) -> dict[str, str]:
+    """The amounts with those of devices, which must not say anything else."""
+    for key, amount in _device_keys(scope, spec, spec.devices, devices).items():
+        if hard.setdefault(key, amount) != amount:
             scope.found.error(
                 "conflicting-value",
                 f"`{key}` is {hard[key]} here, and {amount} by `devices`",
                 spec.key_span_at("hard", key),
                 help=["keep one of the two"],
             )
-        hard.setdefault(key, amount)
-    return Quota(name, None, tuple(sorted(hard.items())), (), (), span)
+    return hard
 
 
 def _further_quota(
@@ -66,9 +71,7 @@ def _further_quota(
     span = spec.key_span_at("quotas", key)
     name = f"{tenant}-{key}"
     scope.name(names.dns_subdomain, name, span, "the name of a ResourceQuota")
-    hard = dict(_hard(scope, quota))
-    for word, amount in _device_keys(scope, quota, quota.devices, devices).items():
-        hard.setdefault(word, amount)
+    hard = _with_devices(scope, quota, dict(_hard(scope, quota)), devices)
     if not hard:
         scope.found.error(
             "empty-value", f"quota `{key}` limits nothing", span, help=["add `hard` or `devices`"]

@@ -187,6 +187,8 @@ class Scope:
             result.append(Requirement(key, "NotIn", tuple(sorted(test.not_in)), span))
         if test.exists is not None:
             result.append(Requirement(key, "Exists" if test.exists else "DoesNotExist", (), span))
+        if test.in_ and (test.exists is False or set(test.in_) <= set(test.not_in or ())):
+            self.found.error("empty-test", f"the tests of `{key}` exclude each other", span)
         if not result:
             self.found.error(
                 "empty-test",
