@@ -71,6 +71,10 @@ def json_patch(value: Any, subject_data: tuple[Any, ...], obj: Object, schema: K
         return obj
     if sum(operation["op"] == "copy" for operation in operations) > _MANY_COPIES:
         check_size(patched)
+    if patched is None:
+        if not schema.builtin:
+            raise internal_error("Object 'Kind' is missing in 'null'")
+        patched = {}
     if not isinstance(patched, dict):
         raise internal_error("json: cannot unmarshal array into Go value of type map[string]interface {}")
     document: Object = patched

@@ -7,7 +7,9 @@ The behaviour and texts of evanphx/json-patch v4 with its default options, calle
 - a path through an absent, null or scalar value is `missing path`; `replace` of an absent map key adds it;
 - `-` is understood by `add` alone; negative indices count from the end (from behind the end for `add`);
 - `copy` and `move` of an absent map key: `copy` writes null, `move` fails;
-- an operation without `value` writes null.
+- an operation without `value` writes null;
+- a null that an operation writes with `value: null` is a map without memory: it equals an empty map, and
+  writing below it crashes the server.
 
 Nothing is copied that does not lie on a changed path.
 """
@@ -39,6 +41,10 @@ class PatchPanicError(Exception):
     """The server would crash on this operation."""
 
 
+class _NullMap(dict[str, Any]):
+    """A null that an operation wrote, while the patch runs: Go reads it as a nil map."""
+
+
 def apply(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     """The document after all operations. The document itself and the values are not changed."""
     for operation in operations:
@@ -49,7 +55,28 @@ def apply(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
         if handler is None:
             raise PatchError(f"Unexpected kind: {kind}")
         document = handler(document, operation)
+    if any("value" in operation and operation["value"] is None for operation in operations):
+        return _settled(document)
     return document
+
+
+def _settled(value: Any) -> Any:
+    """The document with plain nulls."""
+    match value:
+        case _NullMap():
+            return None
+        case dict():
+            return {key: _settled(item) for key, item in value.items()}
+        case list():
+            return [_settled(item) for item in value]
+        case _:
+            return value
+
+
+def _value(operation: Mapping[str, Any]) -> Any:
+    """What an operation writes."""
+    value = operation.get("value")
+    return _NullMap() if value is None and "value" in operation else value
 
 
 def escape(key: str) -> str:
@@ -85,7 +112,7 @@ def _add(document: Any, operation: Mapping[str, Any]) -> Any:
     document, parent, key = _open(document, path)
     if parent is None:
         raise PatchError(f'add operation does not apply: doc is missing path: "{path}": {_MISSING}')
-    _insert(parent, key, operation.get("value"), f"error in add for path: '{path}'")
+    _insert(parent, key, _value(operation), f"error in add for path: '{path}'")
     return document
 
 
@@ -100,11 +127,13 @@ def _remove(document: Any, operation: Mapping[str, Any]) -> Any:
 
 def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
     path = _path(operation)
-    value = operation.get("value")
+    value = _value(operation)
     if path == "":
         if "value" not in operation:
             raise PatchPanicError("a `replace` of the whole document without a value")
-        return value if isinstance(value, (dict, list)) else document
+        if not isinstance(value, (dict, list)):
+            raise PatchError("replace operation value must be object or array: %!w(<nil>)")
+        return value
     document, parent, key = _open(document, path)
     if parent is None:
         raise PatchError(f"replace operation does not apply: doc is missing path: {path}: {_MISSING}")
@@ -115,7 +144,7 @@ def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
             text = f"replace operation does not apply: doc is missing key: {path}: {_MISSING}"
             raise PatchError(text) from None
     else:
-        parent[key] = value
+        _write(parent, key, value)
     return document
 
 
@@ -172,7 +201,7 @@ def _test(document: Any, operation: Mapping[str, Any]) -> Any:
             raise PatchError(f"error in test for path: '{path}': {error}") from None
     absent = "value" not in operation
     # a null in the patch is a value that equals neither an absent one nor a null
-    same = absent if found is None else not absent and _same(found, operation["value"])
+    same = absent if found is None else not absent and _same(found, _value(operation))
     if not same:
         raise TestFailedError(f"testing value {path} failed: test failed")
     return document
@@ -219,13 +248,23 @@ def _open(document: Any, path: str) -> tuple[Any, Any, str]:
     steps = _steps(path)
     if len(steps) < 2 or _find(document, path)[0] is None:
         return document, None, ""
-    at = root = document.copy()
+    at = root = _copied(document)
     for step in steps[1:-1]:
         index: Any = _position(at, step) if type(at) is list else step
-        below = at[index].copy()
+        below = _copied(at[index])
         at[index] = below
         at = below
     return root, at, steps[-1]
+
+
+def _copied(container: Any) -> Any:
+    return container if type(container) is _NullMap else container.copy()
+
+
+def _write(container: dict[str, Any], key: str, value: Any) -> None:
+    if type(container) is _NullMap:
+        raise PatchPanicError(f"`{key}` is written below a null that the patch itself has written")
+    container[key] = value
 
 
 def _step(container: Any, step: str) -> Any:
@@ -239,7 +278,7 @@ def _step(container: Any, step: str) -> Any:
 
 def _get(container: Any, key: str) -> Any:
     """The value under a key (None when a map lacks it) or at an index (an error when out of range)."""
-    if type(container) is dict:
+    if isinstance(container, dict):
         return container.get(key)
     return container[_position(container, key)]
 
@@ -261,8 +300,8 @@ def _integer(key: str) -> int:
 
 
 def _insert(container: Any, key: str, value: Any, context: str) -> None:
-    if type(container) is dict:
-        container[key] = value
+    if isinstance(container, dict):
+        _write(container, key, value)
         return
     if key == "-":
         container.append(value)
@@ -279,7 +318,7 @@ def _insert(container: Any, key: str, value: Any, context: str) -> None:
 
 
 def _delete(container: Any, key: str, context: str) -> None:
-    if type(container) is dict:
+    if isinstance(container, dict):
         if key not in container:
             raise PatchError(f"{context}: Unable to remove nonexistent key: {key}: {_MISSING}")
         del container[key]
@@ -291,11 +330,31 @@ def _delete(container: Any, key: str, context: str) -> None:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """JSON equality; a number is compared by its digits, and `true` is not 1."""
-    if type(left) is dict and type(right) is dict:
-        return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
-    if type(left) is list and type(right) is list:
-        return len(left) == len(right) and all(map(_same, left, right))
+    """JSON equality; a number is compared by its digits, and `true` is not 1.
+
+    Neither side is null, as a value that an operation has is a `_NullMap`: that equals an empty map, and on
+    the right an empty list too.
+    """
+    if isinstance(left, dict):
+        return (
+            isinstance(right, dict)
+            and left.keys() == right.keys()
+            and all(_same_items(value, right[key]) for key, value in left.items())
+        )
+    if isinstance(left, list):
+        if type(right) is _NullMap:
+            return not left
+        return isinstance(right, list) and len(left) == len(right) and all(map(_same_elements, left, right))
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     return bool(left == right)
+
+
+def _same_items(left: Any, right: Any) -> bool:
+    return left is right if left is None or right is None else _same(left, right)
+
+
+def _same_elements(left: Any, right: Any) -> bool:
+    if left is None or right is None:
+        raise PatchPanicError("a `test` compares lists, and an element is null")
+    return _same(left, right)
