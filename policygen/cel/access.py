@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from policygen.cel.errors import EvalError
+from policygen.cel.gotext import format_double
 from policygen.cel.values import (
     NONE,
     JSONPatchValue,
@@ -21,6 +22,8 @@ from policygen.cel.values import (
 
 ABSENT: Final = object()
 _PATCH_DEFAULTS: Final = {"op": "", "path": "", "from": "", "value": None}
+_NUMBERS: Final = frozenset({int, Uint, float})
+_BEYOND: Final = 2**63
 _KEYS: Final = frozenset({str, int, Uint, float, bool})
 
 
@@ -35,7 +38,7 @@ def key_text(key: Value) -> str:
     if type(key) is bool:
         return "true" if key else "false"
     if type(key) is float:
-        return f"{key:.15g}"
+        return format_double(key)
     return str(int(key)) if isinstance(key, int) else str(key)
 
 
@@ -107,14 +110,13 @@ def _plain(value: Value) -> Value:
 
 def list_index(key: Value) -> int:
     """An index from a number, which may be a uint or a whole double (cel-go `IndexOrError`)."""
-    kind = type(key)
-    if kind is int or kind is Uint:
-        return int(key)
-    if kind is float:
-        if key.is_integer():
-            return int(key)
+    if type(key) not in _NUMBERS:
+        raise EvalError(f"unsupported index type '{type_name(key)}' in list")
+    if type(key) is float and not (key.is_integer() and abs(key) < _BEYOND):
         raise EvalError(f"unsupported index value {key_text(key)} in list")
-    raise EvalError(f"unsupported index type '{type_name(key)}' in list")
+    if type(key) is Uint and key >= _BEYOND:
+        raise EvalError(f"unsupported index value {key_text(key)} in list")
+    return int(key)
 
 
 def is_present(target: Value, key: Value) -> bool:
