@@ -25,6 +25,18 @@ _EXAMPLES: Final = (
     "secure-ai-pods",
 )
 """Together they have ten mutating policies."""
+_MATCHED: Final = (
+    ("two-gpus", ("a100-pair", "vision-pool")),
+    ("eight-gpus", ("training",)),
+    ("four-gpus", ("training",)),
+    ("amd-two", ("amd-gpus",)),
+    ("large-model", ("large-model",)),
+    ("server", ("inference",)),
+    ("one-slice", ("one-slice",)),
+    ("two-slices", ("split-model",)),
+    ("vision-plain", ("vision-pool",)),
+    ("ai-training", ("user-namespace",)),
+)
 _FIXTURES: Final = 50
 _RUNS: Final = 3
 
@@ -60,30 +72,30 @@ def _suite() -> dict[str, Any]:
         "kind": "PolicySuite",
         "policies": [str(_ROOT / "policies" / name / "policy.yaml") for name in _EXAMPLES],
         "cluster": [str(_ROOT / "fixtures" / "priorityclasses")],
-        "fixtures": pods,
+        "fixtures": [pod for pod, _ in pods],
         "cases": [
             {
                 "name": f"case {number}",
-                "object": f"Pod/{pod['metadata']['namespace']}/{pod['metadata']['name']}",
-                "expect": {"values": {"kind": "Pod"}},
+                "object": f"{pod['metadata']['namespace']}/{pod['metadata']['name']}",
+                "expect": {"matched": list(rules)},
             }
-            for number, pod in enumerate(pods)
+            for number, (pod, rules) in enumerate(pods)
         ],
     }
 
 
-def _pods() -> list[dict[str, Any]]:
-    """The pods among the fixtures, again and again with more containers until there are enough."""
-    found = [
-        document.value
+def _pods() -> list[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Pods with the rules that apply to them, again and again with more containers until there are enough."""
+    found = {
+        document.value["metadata"]["name"]: document.value
         for document in reader.read_paths([_ROOT / "fixtures" / "pods"])
-        if document.value["kind"] == "Pod"
-    ]
-    pods: list[dict[str, Any]] = []
+    }
+    pods: list[tuple[dict[str, Any], tuple[str, ...]]] = []
     for number in range(_FIXTURES):
-        pod, round_ = found[number % len(found)], number // len(found)
+        name, rules = _MATCHED[number % len(_MATCHED)]
+        pod, round_ = found[name], number // len(_MATCHED)
         more = [{"name": f"more-{index}", "image": "more:1"} for index in range(round_)]
-        metadata = {**pod["metadata"], "name": f"{pod['metadata']['name']}-{number}"}
+        metadata = {**pod["metadata"], "name": f"{name}-{number}"}
         spec = {**pod["spec"], "containers": [*pod["spec"]["containers"], *more]}
-        pods.append({**pod, "metadata": metadata, "spec": spec})
+        pods.append(({**pod, "metadata": metadata, "spec": spec}, rules))
     return pods

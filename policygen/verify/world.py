@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policygen.admission.cluster import DEFAULT_PLUGINS, Cluster
 from policygen.admission.compilation import CompiledPolicy
@@ -16,9 +16,11 @@ from policygen.admission.server import admit
 from policygen.diagnostics import Span
 from policygen.kube import names
 from policygen.verify.expect import APPLIED
-from policygen.verify.facts import PolicyFacts, gather
 from policygen.verify.subject import Subject
-from policygen.verify.watch import Watch
+
+if TYPE_CHECKING:
+    from policygen.verify.facts import PolicyFacts
+    from policygen.verify.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ class World:
     @cached_property
     def facts(self) -> tuple[PolicyFacts, ...]:
         """What is known of each policy of the server."""
+        from policygen.verify.facts import gather
+
         return gather(self.cluster)
 
     @cached_property
@@ -167,6 +171,8 @@ class World:
 
     @cached_property
     def _watched(self) -> tuple[Watch, tuple[Outcome, ...]]:
+        from policygen.verify.watch import Watch
+
         watch = Watch()
         watched = watch.cluster(self.cluster)
         return watch, tuple(admit(watched, trial.request) for trial in self.trials)

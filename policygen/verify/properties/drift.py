@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policygen.compiler import compile_spec
 from policygen.compiler.layout import OUTPUT
 from policygen.compiler.output import compare, render_files
 from policygen.diagnostics import make
@@ -22,9 +23,14 @@ def check(world: World) -> PropertyResult:
     subject = world.subject
     checked = 0
     findings = []
+    skipped = "no manifests beside the spec"
     for bundle, files in zip(subject.bundles, subject.specs, strict=True):
         directory = files[0].parent / OUTPUT
-        if subject.overridden or not directory.is_dir():
+        if not directory.is_dir():
+            continue
+        own = compile_spec(files) if subject.overridden else bundle
+        if own.kubernetes != subject.version:
+            skipped = f"the manifests beside the spec are for {own.kubernetes}"
             continue
         rendered = render_files(bundle)
         checked += len(rendered)
@@ -37,5 +43,4 @@ def check(world: World) -> PropertyResult:
                 help=[f"run `policygen build {files[0].parent}` and commit the result"],
             )
             findings.append(Finding(diagnostic))
-    skipped = "" if checked else "no manifests beside the spec"
-    return PropertyResult(NAME, subject.version, checked, tuple(findings), skipped=skipped)
+    return PropertyResult(NAME, subject.version, checked, tuple(findings), skipped="" if checked else skipped)

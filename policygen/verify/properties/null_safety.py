@@ -35,6 +35,8 @@ TRIALS_A_PLACE: Final = 2
 """Objects that each place is tried on."""
 
 _REQUIRED: Final = frozenset({("metadata",), ("metadata", "name"), ("spec",)})
+_SAME_AS_ABSENT: Final = (Struct, ListOf, MapOf)
+"""Fields of built-in kinds that Go's decoder reads the same when they are null and when they are absent."""
 _WORDS: Final = {"absent": "is absent", "null": "is null", "empty": "is empty", "zero": "is zero"}
 
 
@@ -170,7 +172,10 @@ def _made(node: Node | None) -> Any:
 def _forms(schema: KindSchema | None, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     yield "absent", ABSENT
     node = None if schema is None else _node(schema, path)
-    if (schema is not None and schema.builtin) or (node is not None and node_is_nullable(node)):
+    if schema is not None and schema.builtin:
+        if not (isinstance(node, _SAME_AS_ABSENT) and isinstance(_node(schema, path[:-1]), Struct)):
+            yield "null", None
+    elif node is not None and node_is_nullable(node):
         yield "null", None
     match node:
         case ListOf():
