@@ -8,7 +8,7 @@ import json
 from types import ModuleType
 from typing import Any
 
-from policygen.compiler import spec, spec_rules
+from policygen.compiler import spec, spec_inject, spec_match, spec_rules
 from policygen.compiler.spec_base import Block
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -22,7 +22,8 @@ def schema_text() -> str:
 def spec_schema() -> dict[str, Any]:
     """The schema of a whole spec."""
     generated = spec.PlacementPolicySpec.model_json_schema(by_alias=True, mode="validation")
-    described = {**_descriptions(spec), **_descriptions(spec_rules)}
+    modules = (spec, spec_rules, spec_match, spec_inject)
+    described = {name: texts for module in modules for name, texts in _descriptions(module).items()}
     definitions = generated.pop("$defs")
     for name, definition in definitions.items():
         _describe(definition, described.get(name, {}))

@@ -12,7 +12,8 @@ from policygen.compiler.resolve_place import SYSTEM_PRIORITIES, Placing
 from policygen.compiler.resolve_tenants import resolve_tenants
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import PlacementPolicySpec, SafetySpec
-from policygen.compiler.spec_rules import ClaimUseSpec, NamespacesSpec, RuleSpec
+from policygen.compiler.spec_match import NamespacesSpec
+from policygen.compiler.spec_rules import ClaimUseSpec, RuleSpec
 from policygen.diagnostics import Diagnostics, Span
 from policygen.kube import names
 

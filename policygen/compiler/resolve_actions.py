@@ -8,10 +8,7 @@ from policygen.compiler.model_actions import ClaimRef, OnConflict
 from policygen.compiler.model_match import Uses
 from policygen.compiler.resolve_match import Matching
 from policygen.compiler.scope import Scope
-from policygen.compiler.spec_rules import (
-    FullConflictSpec,
-    RuleSpec,
-)
+from policygen.compiler.spec_rules import FullConflictSpec, RuleSpec
 
 
 @dataclass(frozen=True, slots=True)

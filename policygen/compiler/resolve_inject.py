@@ -26,15 +26,15 @@ from policygen.compiler.model_actions import (
 )
 from policygen.compiler.resolve_actions import Acting
 from policygen.compiler.scope import Scope
-from policygen.compiler.spec_rules import (
+from policygen.compiler.spec_inject import (
     EnvConfigSpec,
     EnvSpec,
-    FullConflictSpec,
     InjectSpec,
     MountSpec,
     SharedMemorySpec,
     VolumeSpec,
 )
+from policygen.compiler.spec_rules import FullConflictSpec
 from policygen.compiler.yaml import Mapping
 from policygen.diagnostics import Span
 from policygen.kube import names

@@ -12,7 +12,7 @@ from policygen.compiler.resolve_devices import texts
 from policygen.compiler.scope import Scope
 from policygen.compiler.spec import ClaimSpec
 from policygen.compiler.spec_base import Block
-from policygen.compiler.spec_rules import ContainersSpec, ImageSpec, MatchSpec, NamespacesSpec, UsesSpec
+from policygen.compiler.spec_match import ContainersSpec, ImageSpec, MatchSpec, NamespacesSpec, UsesSpec
 from policygen.diagnostics import Span
 from policygen.dra import catalogue
 from policygen.kube import names

@@ -10,7 +10,8 @@ from policygen.compiler.model_match import Requirement
 from policygen.compiler.places import Text
 from policygen.compiler.spec import BodySpec
 from policygen.compiler.spec_base import Block
-from policygen.compiler.spec_rules import FullTolerationSpec, LabelTest, LabelTestSpec
+from policygen.compiler.spec_match import LabelTest, LabelTestSpec
+from policygen.compiler.spec_rules import FullTolerationSpec
 from policygen.compiler.units import UnitError, parse_amount, parse_quantity, parse_toleration
 from policygen.compiler.yaml import Mapping, Node, Scalar, Sequence
 from policygen.diagnostics import Diagnostics, Label, Span, suggestion

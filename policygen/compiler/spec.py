@@ -1,6 +1,7 @@
 """The spec language: one class a block. The attribute texts are the descriptions in the JSON Schema.
 
-Only shapes are checked here; `resolve` gives texts their meaning. Rules are in `spec_rules`.
+Only shapes are checked here; `resolve` gives texts their meaning. Rules are in `spec_rules`, with
+`spec_match` and `spec_inject`.
 """
 
 # ruff: noqa: RUF012 - pydantic copies defaults
@@ -12,14 +13,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, Tag
 
 from policygen.compiler.spec_base import Block, by_shape
-from policygen.compiler.spec_rules import (
-    Amount,
-    ConflictSpec,
-    Namespaces,
-    RuleSpec,
-    TextOrTexts,
-    TolerationSpec,
-)
+from policygen.compiler.spec_inject import Amount
+from policygen.compiler.spec_match import Namespaces, TextOrTexts
+from policygen.compiler.spec_rules import ConflictSpec, RuleSpec, TolerationSpec
 
 API_VERSION = "policygen.dev/v1alpha1"
 KIND = "PlacementPolicy"
