@@ -185,9 +185,8 @@ def _objects(old: Subject, new: Subject) -> Iterator[ObjectDifference]:
 
 def _plain(obj: dict[str, Any]) -> dict[str, Any]:
     """Without the annotation that says where in the spec it comes from."""
-    metadata = obj.get("metadata") or {}
-    annotations = metadata.get("annotations") or {}
-    if ORIGIN not in annotations:
+    annotations = objects.get(obj, ("metadata", "annotations"))
+    if not isinstance(annotations, dict) or ORIGIN not in annotations:
         return obj
     kept = {key: value for key, value in annotations.items() if key != ORIGIN}
-    return {**obj, "metadata": {**metadata, "annotations": kept}}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": kept}}

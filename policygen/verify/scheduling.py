@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from policygen.admission.cluster import Cluster
+from policygen.kube import names
+from policygen.kube.decode_errors import DecodeError
+from policygen.kube.roundtrip import round_trip
 from policygen.verify import terms
 from policygen.verify.selector_words import tell
 
@@ -93,7 +96,7 @@ def _claim(
 ) -> Iterator[str]:
     template, name = entry.get("resourceClaimTemplateName"), entry.get("resourceClaimName")
     kind, wanted = ("ResourceClaimTemplate", template) if template else ("ResourceClaim", name)
-    stored = cluster.get(kind, str(wanted or ""), namespace, _DRA)
+    stored = _stored(cluster, kind, str(wanted or ""), namespace)
     word = "template" if template else "claim"
     head = f"claim `{entry.get('name')}`"
     if stored is None:
@@ -107,6 +110,18 @@ def _claim(
             classes[of] = None
     for constraint in devices.get("constraints") or []:
         yield f"{head}: {_constraint(constraint)}"
+
+
+def _stored(cluster: Cluster, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
+    """A stored object with the types that the server gives it; None when there is none that it could read."""
+    found = cluster.get(kind, name, namespace, _DRA)
+    schema = None if found is None else cluster.schema(names.gvk(str(found.get("apiVersion")), kind))
+    if found is None or schema is None:
+        return None
+    try:
+        return round_trip(found, schema)
+    except DecodeError:
+        return None
 
 
 def _request(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -132,7 +147,7 @@ def _wanted(request: Mapping[str, Any], name: str) -> str:
 
 
 def _class(name: str, cluster: Cluster) -> str:
-    found = cluster.get("DeviceClass", name, group=_DRA)
+    found = _stored(cluster, "DeviceClass", name)
     if found is None:
         return f"class `{name}` is not known here"
     told = _selectors(found.get("spec") or {})
@@ -149,8 +164,8 @@ def _selectors(body: Mapping[str, Any]) -> list[str]:
 
 
 def _constraint(constraint: Mapping[str, Any]) -> str:
-    names = [f"`{name}`" for name in constraint.get("requests") or []]
-    who = f"the devices of {' and '.join(names)}" if names else "all its devices"
+    requests = [f"`{name}`" for name in constraint.get("requests") or []]
+    who = f"the devices of {' and '.join(requests)}" if requests else "all its devices"
     if constraint.get("matchAttribute"):
         return f"{who} have the same `{constraint['matchAttribute']}`"
     return f"{who} differ in `{constraint.get('distinctAttribute')}`"
