@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from policygen.cel import gotime
 from policygen.cel.errors import EvalError
 from policygen.cel.gotext import format_double
 from policygen.cel.values import (
     NONE,
+    Duration,
     JSONPatchValue,
     ObjectValue,
     Optional,
@@ -34,12 +36,24 @@ def check_key(key: Value) -> None:
 
 
 def key_text(key: Value) -> str:
-    """A key as error messages show it."""
-    if type(key) is bool:
-        return "true" if key else "false"
-    if type(key) is float:
-        return format_double(key)
-    return str(int(key)) if isinstance(key, int) else str(key)
+    """A key, or another value, as Go prints it in error messages (`%v`)."""
+    match key:
+        case bool():
+            return "true" if key else "false"
+        case None:
+            return "0"
+        case float():
+            return format_double(key)
+        case int():
+            return str(int(key))
+        case bytes():
+            return f"[{' '.join(map(str, key))}]"
+        case list():
+            return f"[{', '.join(map(key_text, key))}]"
+        case Duration():
+            return gotime.format_duration(key.ns)
+        case _:
+            return str(key)
 
 
 def get(target: Value, key: Value) -> Value:

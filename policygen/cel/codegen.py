@@ -29,6 +29,7 @@ from policygen.cel.attributes import (
 )
 from policygen.cel.constructors import MakeList, MakeMap, MakeStruct
 from policygen.cel.cost import IDENT_COST, LIST_COST, MAP_COST, STRUCT_COST
+from policygen.cel.errors import EvalError
 from policygen.cel.folds import Fold
 from policygen.cel.steps import CallStep, Const, InSet, Logic, OptionalOr, Step
 from policygen.cel.types import DYN, Type
@@ -164,6 +165,8 @@ class Writer:
         """Source for the value of a step; its cost is charged."""
         match step:
             case Const():
+                if isinstance(step.value, EvalError):  # a literal that cannot be made
+                    raise UnsupportedError
                 return self.literal(step.value)
             case AttributeStep():
                 return self._attribute_step(step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from policygen.cel.access import key_text
 from policygen.cel.cost import LIST_COST, MAP_COST, STRUCT_COST
 from policygen.cel.errors import EvalError
 from policygen.cel.maps import put
@@ -41,7 +42,7 @@ class MakeList:
             if index in self.optional:
                 if type(value) is not Optional:
                     return EvalError(
-                        f"cannot initialize optional list element from non-optional value {value}"
+                        f"cannot initialize optional list element from non-optional value {key_text(value)}"
                     )
                 if value is NONE:
                     continue

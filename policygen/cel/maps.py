@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from policygen.cel.access import key_text
 from policygen.cel.errors import EvalError, ServerPanicError
 from policygen.cel.values import NONE, MixedMap, Optional, Value
 
@@ -15,8 +16,8 @@ def put(
     """Add an entry to a map that is being made; the map may become another one."""
     if optional:
         if type(value) is not Optional:
-            shown = f"cannot initialize optional entry '{key}' from non-optional value {value}"
-            raise EvalError(shown)
+            entry, shown = key_text(key), key_text(value)
+            raise EvalError(f"cannot initialize optional entry '{entry}' from non-optional value {shown}")
         if value is NONE:
             return without(made, key)
         value = value.value

@@ -180,10 +180,12 @@ class _Planner:
             strict=all(candidate.strict for candidate in overloads),
         )
         step.stops = step.stops or (not overload and function.bind is None)
-        if overload == "in_list" and isinstance(args[1], Const):
+        if overload == "in_list" and isinstance(args[1], Const) and isinstance(args[1].value, list):
             return self._in_list(step, args[1].value)
         if function.fold and len(args) == 1 and isinstance(args[0], Const):
-            value = step.apply([args[0].value])
+            value = args[0].value
+            if not isinstance(value, EvalError):
+                value = step.apply([value])
             if isinstance(value, EvalError):
                 raise value
             return Const(expr.id, value)
