@@ -404,4 +404,6 @@ def test_values_that_outgrow_memory_are_refused(step: str, capsys: pytest.Captur
 
     assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "--explain"]) == 2
 
-    assert "error[value-too-large]" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "error[value-too-large]" in shown.err
+    assert "unchanged" not in shown.out + shown.err

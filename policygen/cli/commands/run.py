@@ -331,8 +331,8 @@ class Worker:
         settings = self._settings
         where = f"{document.name}:{document.line}"
         request = request_for(document.value, self._cluster, settings.client)
-        tally.total += 1
         outcome = admit(self._cluster, request, explain=settings.explain)
+        tally.total += 1
         given = request.object or request.old_object or document.value
         if not outcome.allowed:
             tally.refused += 1
