@@ -128,10 +128,12 @@ class Diagnostics:
     """Collects diagnostics, so that a user fixes ten things per run instead of one."""
 
     items: list[Diagnostic] = field(default_factory=list)
+    _kept: set[Diagnostic] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Keep one diagnostic; the same one twice is kept once."""
-        if diagnostic not in self.items:
+        if diagnostic not in self._kept:
+            self._kept.add(diagnostic)
             self.items.append(diagnostic)
 
     def error(
