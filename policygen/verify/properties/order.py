@@ -30,6 +30,8 @@ from policygen.verify.variants import pod_specs, replaced
 from policygen.verify.world import Attempt, Trial, World, example
 
 NAME = "order-independent"
+MAX_TRIALS: Final = 100
+"""Objects tried for one pair."""
 MAX_PERMUTATIONS: Final = 24
 """Orders tried of one group of policies that meet each other."""
 
@@ -62,9 +64,8 @@ def check(world: World) -> PropertyResult:
     findings: list[Finding] = []
     for left, right in meeting:
         pair = (world.mutating[left.name], world.mutating[right.name])
-        for attempt in world.attempts:
-            if not _is_relevant(attempt, left, right):
-                continue
+        relevant = (attempt for attempt in world.attempts if _is_relevant(attempt, left, right))
+        for attempt in islice(relevant, MAX_TRIALS):
             tried += 1
             finding = _compare(world, attempt.trial, pair, (pair[1], pair[0]))
             if finding is not None:
@@ -143,13 +144,13 @@ def _compare(
     world: World, trial: Trial, first: Sequence[BoundPolicy], second: Sequence[BoundPolicy]
 ) -> Finding | None:
     one, two = world.alone(first), world.alone(second)
-    changes, refused = _difference(one, two, trial)
+    changes, refused = difference(one, two, trial)
     if not changes and not refused:
         return None
 
     def shows(obj: dict[str, Any]) -> bool:
         sent = trial.sending(obj)
-        return any(_difference(one, two, sent)) and admit(world.lenient, sent.request).allowed
+        return any(difference(one, two, sent)) and admit(world.lenient, sent.request).allowed
 
     smallest = shrink(trial.object, shows)
     orders = [" before ".join(f"`{entry.policy.name}`" for entry in order) for order in (first, second)]
@@ -177,7 +178,8 @@ def _compare(
     return Finding(diagnostic, first[0].policy.name, smallest, tuple(changes))
 
 
-def _difference(one: Cluster, two: Cluster, trial: Trial) -> tuple[list[Change], str]:
+def difference(one: Cluster, two: Cluster, trial: Trial) -> tuple[list[Change], str]:
+    """What two servers make of an object, or how their verdicts differ."""
     left, right = admit(one, trial.request), admit(two, trial.request)
     if left.allowed != right.allowed:
         return [], f"- {_verdict(left)}\n+ {_verdict(right)}"

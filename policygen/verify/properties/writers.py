@@ -14,6 +14,7 @@ from policygen.kube.schema import KindSchema, ListOf, Struct, child, is_atomic
 from policygen.verify import analysis
 from policygen.verify.analysis import ANY, Path
 from policygen.verify.facts import PolicyFacts
+from policygen.verify.properties.order import difference
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.world import World
 
@@ -28,8 +29,8 @@ def check(world: World) -> PropertyResult:
     blind = {known.name: _blind(known, unique) for known in facts}
     findings = []
     for left, right in combinations(facts, 2):
-        if _share_trials(world, left, right):
-            shared = sorted(blind[left.name] & blind[right.name])
+        shared = sorted(blind[left.name] & blind[right.name])
+        if shared and _undo_each_other(world, left, right):
             findings += [_finding(world, left, right, path) for path in shared]
     return PropertyResult(NAME, world.subject.version, len(facts), tuple(findings))
 
@@ -38,8 +39,12 @@ def _schema(world: World, obj: Object) -> KindSchema | None:
     return world.cluster.schema(names.gvk(str(obj.get("apiVersion", "")), str(obj.get("kind", ""))))
 
 
-def _share_trials(world: World, left: PolicyFacts, right: PolicyFacts) -> bool:
-    return bool(world.applied_to(left.name) & world.applied_to(right.name))
+def _undo_each_other(world: World, left: PolicyFacts, right: PolicyFacts) -> bool:
+    """Whether some object takes both, and the later one wins: two that write the same are no harm."""
+    pair = [world.mutating[left.name], world.mutating[right.name]]
+    one, two = world.alone(pair), world.alone(pair[::-1])
+    both = (attempt for attempt in world.attempts if {left.name, right.name} <= attempt.applied)
+    return any(any(difference(one, two, attempt.trial)) for attempt in both)
 
 
 def _blind(facts: PolicyFacts, schemas: list[KindSchema]) -> set[Path]:
