@@ -59,7 +59,8 @@ def test_hooks_call_commands_that_exist(hook):
 
 
 @needs_pre_commit
-def test_pre_commit_accepts_the_list_of_hooks():
+def test_pre_commit_accepts_the_list_of_hooks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     done = run(sys.executable, "-m", "pre_commit", "validate-manifest", str(ROOT / ".pre-commit-hooks.yaml"))
 
     assert done.returncode == 0, done.stdout
