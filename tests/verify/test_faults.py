@@ -30,6 +30,7 @@ def _faults() -> list[Any]:
 
 
 FAULTS = _faults()
+SOUND = YAML(typ="safe").load((FOLDER.parent / "cases" / "sound_bundles.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -77,6 +78,18 @@ def _told(report: Report, module: str) -> str:
 
 
 def test_sound_bundle_passes(folder: Path):
+    report = verify([Path("suite.yaml")])
+
+    assert report.passed, text.render(report)
+
+
+@pytest.mark.parametrize("change", SOUND, ids=[change["name"] for change in SOUND])
+def test_what_is_no_fault_passes(change: dict[str, Any], folder: Path):
+    _break(change)
+    if "fixtures" in change:
+        with Path("fixtures.yaml").open("a", encoding="utf-8") as stream:
+            stream.write(f"---\n{change['fixtures']}\n")
+
     report = verify([Path("suite.yaml")])
 
     assert report.passed, text.render(report)

@@ -50,7 +50,7 @@ def _findings(world: World, tried: list[Attempt]) -> Iterator[Finding]:
         for how, changes, refused in (
             (AGAIN, *_again(world.cluster, world.lenient, trial, outcome)),
             (TWICE, *_twice(repeated, trial, outcome)),
-            (UPDATED, *_updated(world.cluster, trial, outcome)),
+            (UPDATED, *_updated(world.cluster, world.lenient, trial, outcome)),
         ):
             if changes or refused:
                 policies = _culprits(world, trial, outcome, how)
@@ -82,17 +82,17 @@ def _again(cluster: Cluster, bare: Cluster, trial: Trial, outcome: Outcome) -> t
     return diff(sent, example(second.object or {})), ""
 
 
-def _updated(cluster: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
-    """What changes when the stored object is sent once more, as `kubectl apply` and `kubectl edit` do."""
+def _updated(cluster: Cluster, bare: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
+    """What policies change when the stored object is sent once more, as `kubectl edit` does."""
     bound = (entry.policy.match for entry in cluster.mutating_policies)
     if not any(rule.operations & {"UPDATE", "*"} for match in bound for rule in match.rules):
         return [], ""
     stored = outcome.object
     request = replace(trial.request, operation="UPDATE", object=stored, old_object=stored)
-    second = admit(cluster, request)
+    plain, second = admit(bare, request), admit(cluster, request)
     if not second.allowed:
-        return [], second.message
-    return diff(example(stored or {}), example(second.object or {})), ""
+        return [], second.message if plain.allowed else ""
+    return diff(example(plain.object or {}), example(second.object or {})), ""
 
 
 def _twice(repeated: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
@@ -110,7 +110,7 @@ def _shows(world: World, names: Sequence[str], trial: Trial, how: str) -> bool:
     if not outcome.allowed:
         return False
     if how == UPDATED:
-        return any(_updated(once, trial, outcome))
+        return any(_updated(once, world.lenient, trial, outcome))
     if how == AGAIN:
         return any(_again(once, world.lenient, trial, outcome))
     return any(
