@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import cycle
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
+
+_AHEAD: Final = 4
+"""Items a process that may be sent before the first of them has been answered."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -48,24 +50,33 @@ def map_ordered(
 
 
 def _collect(connections: list[Connection], items: Iterator[Item]) -> Iterator[Result]:
-    busy = 0
-    for connection in connections:
-        item = next(items, None)
-        if item is None:
-            break
-        connection.send(item)
-        busy += 1
-    if busy == 0:
-        return
-    for connection in cycle(connections[:busy]):
-        result = connection.recv()
-        item = next(items, None)
-        if item is not None:
+    """Who has finished gets the next item at once; results that come early wait for their turn."""
+    from multiprocessing.connection import wait
+
+    busy: dict[Connection, int] = {}
+    early: dict[int, Result] = {}
+    idle = list(connections)
+    sent = shown = 0
+    more = True
+    while True:
+        while more and idle and sent - shown < _AHEAD * len(connections):
+            item = next(items, None)
+            if item is None:
+                more = False
+                break
+            connection = idle.pop()
             connection.send(item)
-        else:
-            busy -= 1
-        yield result
-        if busy <= 0:
+            busy[connection] = sent
+            sent += 1
+        while shown in early:
+            yield early.pop(shown)
+            shown += 1
+        for ready in wait(list(busy)) if busy else ():
+            assert ready in busy, "only busy processes are waited for"
+            connection = ready
+            early[busy.pop(connection)] = connection.recv()
+            idle.append(connection)
+        if not (busy or early or more):
             return
 
 
