@@ -30,6 +30,7 @@ from policygen.compiler.plan.text import (
     optional,
     string,
     strings,
+    ternary,
 )
 from policygen.compiler.plan.variables import Variables
 
@@ -166,7 +167,9 @@ def _unmoved(node: ir.MovedLimit, target: Target, count: str, limit: str, movabl
     message = f"a limit of `{node.resource}` must be {known}: that is what there are claims for"
     expression = None
     if target.single is not None:
-        said = f"'container `' + container.name + '` asks for ' + {count}"
+        why = string(" (the name of its claim is taken or too long)")
+        unnamed = ternary(f"{count} in {strings(counts)}", why, "''")
+        said = joined([f"'container `' + container.name + '` asks for ' + {count}", f"({unnamed})"], "+")
         listed = call(call(values, "filter", ("container",), f"{count} != '0'"), "map", ("container",), said)
         tail = f" of `{node.resource}`: there are claims for {known} only"
         expression = f"{listed}.join(', ')\n+ {string(tail)}"
