@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from policygen.admission.policy import POLICY_KINDS
+from policygen.compiler.recognise import is_spec_file, peek
 from policygen.diagnostics import Diagnostics, PolicygenError
 from policygen.kube import reader
 
-_MAX_SPEC: Final = 10 * 1024 * 1024
 _MAX_DEPTH: Final = 2
 _POLICY_LINE: Final = re.compile(
     rf"""^(?:kind|\{{?\s{{0,4}}"kind"):\s*["']?(?:{"|".join(POLICY_KINDS)})\b""", re.MULTILINE
@@ -61,7 +61,7 @@ def specs_in(path: Path) -> list[Path]:
     """The specs that a file is, or that a folder itself holds."""
     if path.is_dir():
         return _inside(path).specs
-    return [path] if _is_spec(path) else []
+    return [path] if is_spec_file(path) else []
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ def _folders(paths: Sequence[Path], found: Diagnostics) -> Iterator[_Folder]:
     for path in paths:
         if path.is_dir():
             yield from _folder(path, found)
-        elif _is_spec(path):
+        elif is_spec_file(path):
             named.setdefault(path.parent, _Folder()).specs.append(path)
         else:
             yield _Folder(manifests=[path])
@@ -106,14 +106,14 @@ def _inside(folder: Path) -> _Folder:
         return inside
     for entry in entries:
         if entry.suffix in reader.SUFFIXES and entry.is_file() and not _is_other(entry):
-            (inside.specs if _is_spec(entry) else inside.manifests).append(entry)
+            (inside.specs if is_spec_file(entry) else inside.manifests).append(entry)
     if inside.specs:
-        inside.manifests = [path for path in inside.manifests if "apiVersion" in _peek(path)]
+        inside.manifests = [path for path in inside.manifests if "apiVersion" in peek(path)]
     return inside
 
 
 def _has_policies(folder: _Folder) -> bool:
-    return bool(folder.specs) or any(_POLICY_LINE.search(_peek(path)) for path in folder.manifests)
+    return bool(folder.specs) or any(_POLICY_LINE.search(peek(path)) for path in folder.manifests)
 
 
 def _search(folder: Path, depth: int) -> Iterator[_Folder]:
@@ -134,22 +134,6 @@ def _search(folder: Path, depth: int) -> Iterator[_Folder]:
 def _is_other(path: Path) -> bool:
     """Whether a file is a suite or a kustomization by its name."""
     return path.name in _KUSTOMIZATIONS or path.stem == "suite" or path.stem.endswith(".suite")
-
-
-def _is_spec(path: Path) -> bool:
-    from policygen.compiler.documents import is_spec_text
-
-    return is_spec_text(_peek(path))
-
-
-def _peek(path: Path) -> str:
-    """The text of a regular file of sensible size; of anything else nothing, as a pipe is read only once."""
-    try:
-        if not path.is_file() or path.stat().st_size > _MAX_SPEC:
-            return ""
-        return path.read_bytes().decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return ""
 
 
 def _read(paths: Iterable[Path], found: Diagnostics) -> Iterator[dict[str, Any]]:

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence as Items
 from pathlib import Path
 
-from policygen.compiler.yaml import MAX_BYTES, Entry, Mapping, Scalar, Sequence, decode, read_documents
+from policygen.compiler.recognise import MAX_BYTES
+from policygen.compiler.yaml import Entry, Mapping, Scalar, Sequence, decode, read_documents
 from policygen.diagnostics import Diagnostics, Label, Span, fail
 
-SUFFIXES = (".yaml", ".yml")
-_API_VERSION = re.compile(r"""^["']?apiVersion["']?:\s*["']?policygen\.dev/""", re.MULTILINE)
-_OTHER_KIND = re.compile(r"""^kind:\s*["']?(PolicySuite|Suite|Inventory)\b""", re.MULTILINE)
 _SECTIONS = ("priorities", "devices", "claims", "tenants")
 _SINGULAR = {"priorities": "priority", "devices": "device", "claims": "claim", "tenants": "tenant"}
-
-
-def is_spec_text(text: str) -> bool:
-    """Whether a text looks like a spec, cheaply: suites and other YAML files may lie beside it."""
-    return _API_VERSION.search(text) is not None and _OTHER_KIND.search(text) is None
-
-
-def spec_files(directory: Path) -> list[Path]:
-    """The files of a directory that hold specs, by name."""
-    return [
-        path
-        for path in sorted(directory.iterdir())
-        if path.suffix in SUFFIXES and path.is_file() and is_spec_text(_peek(path))
-    ]
-
-
-def _peek(path: Path) -> str:
-    try:
-        return _read(path).decode("utf-8", "replace")
-    except OSError:
-        return "apiVersion: policygen.dev/"  # reading it again will say why it cannot be read
 
 
 def _read(path: Path) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from policygen.compiler.documents import spec_files
+from policygen.compiler.recognise import spec_files
 from policygen.diagnostics import fail
 
 OUTPUT = "manifests"

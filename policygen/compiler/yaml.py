@@ -18,9 +18,9 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from policygen.compiler.places import scalar_offsets
+from policygen.compiler.recognise import MAX_BYTES
 from policygen.diagnostics import Diagnostics, Label, PolicygenError, Source, Span, fail
 
-MAX_BYTES = 10 * 1024 * 1024
 MAX_DEPTH = 100
 MAX_NODES = 200_000
 """Nodes after aliases are expanded: a text of ten lines can stand for billions."""

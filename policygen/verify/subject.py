@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policygen.admission.policy import POLICY_KINDS, BoundPolicy, bind, is_policy_object
+from policygen.compiler.recognise import is_spec_file
 from policygen.diagnostics import Diagnostics, PolicygenError, Span
 from policygen.kube import reader
 from policygen.kube.catalog import RECORDED
@@ -21,7 +22,6 @@ from policygen.verify.sources import Located, is_suite
 if TYPE_CHECKING:
     from policygen.compiler.bundle import Bundle
 
-SPEC_KIND = "PlacementPolicy"
 _RULE_PREFIX = "rules/"
 
 
@@ -109,7 +109,7 @@ def load(
     manifests = list(inline)
     for path in paths:
         for file in _files(path, found):
-            documents = list(reader.read_path(file, found)) if not _is_spec(file) else None
+            documents = list(reader.read_path(file, found)) if not is_spec_file(file) else None
             if documents is None:
                 specs.setdefault(file.parent, []).append(file)
             else:
@@ -143,7 +143,7 @@ def _files(path: Path, found: Diagnostics) -> list[Path]:
     inside = [
         entry for entry in sorted(path.iterdir()) if entry.suffix in reader.SUFFIXES and entry.is_file()
     ]
-    specs = [entry for entry in inside if _is_spec(entry)]
+    specs = [entry for entry in inside if is_spec_file(entry)]
     if not inside:
         found.error("manifest-not-found", f"directory `{path}` has no .yaml, .yml or .json file")
     return specs or [entry for entry in inside if entry.name != "kustomization.yaml" and not is_suite(entry)]
@@ -157,20 +157,7 @@ def holds_policies(folder: Path) -> bool:
 def is_worth(folder: Path) -> bool:
     """Whether a folder holds specs or a suite: what lies beside examples (fixtures, docs) does not."""
     inside = [entry for entry in folder.iterdir() if entry.suffix in reader.SUFFIXES and entry.is_file()]
-    return any(is_suite(entry) or _is_spec(entry) for entry in inside)
-
-
-def _is_spec(path: Path) -> bool:
-    return _mentions(path, f"kind: {SPEC_KIND}")
-
-
-def _mentions(path: Path, text: str) -> bool:
-    """Whether a line of the file is this text; one that cannot be read is judged by who reads it next."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            return any(line.rstrip() == text for line in lines)
-    except OSError:
-        return False
+    return any(is_suite(entry) or is_spec_file(entry) for entry in inside)
 
 
 def _compile(files: Sequence[Path], found: Diagnostics, version: str | None) -> Bundle | None:

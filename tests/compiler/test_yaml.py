@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policygen.compiler.yaml import MAX_BYTES, Mapping, Scalar, decode, read_documents
+from policygen.compiler.recognise import MAX_BYTES
+from policygen.compiler.yaml import Mapping, Scalar, decode, read_documents
 from policygen.diagnostics import Diagnostics, PolicygenError, Source
 
 
