@@ -6,7 +6,7 @@ such fields before; it is no judge of anything else, so only undefined fields ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -61,6 +61,19 @@ def undefined_fields(text: str, env: Env) -> tuple[UndefinedField, ...]:
         )
         return tuple(field for field in found if field is not None)
     return ()
+
+
+def undefined_everywhere(text: str, env: Env, schemas: Iterable[KindSchema]) -> tuple[UndefinedField, ...]:
+    """The fields that an expression reads from `object` or `oldObject` and none of some kinds has.
+
+    An expression for several kinds may look for what only one of them has.
+    """
+    shared: dict[tuple[str, str, int], UndefinedField] | None = None
+    for schema in schemas:
+        kind_env = schema_env(env, {"object": schema, "oldObject": schema})
+        fields = {(each.owner, each.field, each.offset): each for each in undefined_fields(text, kind_env)}
+        shared = fields if shared is None else {key: shared[key] for key in shared if key in fields}
+    return tuple((shared or {}).values())
 
 
 def _undefined(parsed: ast.Parsed, node: ast.Expr, field: str, env: Env) -> UndefinedField | None:

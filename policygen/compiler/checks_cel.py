@@ -14,7 +14,9 @@ from policygen.compiler.model import Condition, Device, Model
 from policygen.compiler.model_match import Match
 from policygen.compiler.places import Text
 from policygen.compiler.selectors import class_selectors, request_selectors
+from policygen.compiler.workloads import WORKLOADS
 from policygen.diagnostics import Diagnostic, Diagnostics, Label, Source, Span
+from policygen.kube.catalog import Catalog, load
 
 if TYPE_CHECKING:
     from policygen.cel.env import Env
@@ -49,6 +51,27 @@ def check_conditions(model: Model, found: Diagnostics) -> None:
     for text, match in conditions:
         if _compiles(text, env, "condition", found):
             _check_nulls(text, match, env, found)
+            _check_fields(text, match, env, load(model.kubernetes), found)
+
+
+def _check_fields(text: Text, match: Match, env: Env, catalog: Catalog, found: Diagnostics) -> None:
+    """Fields that none of the rule's kinds has; kinds without a schema here may have any."""
+    from policygen.cel.schema_env import undefined_everywhere
+
+    workloads = [WORKLOADS[kind] for kind in match.workloads]
+    schemas = [catalog.get(workload.api_version, workload.kind) for workload in workloads]
+    known = [schema for schema in schemas if schema is not None]
+    if len(known) < len(schemas):
+        return
+    kinds = " or ".join(match.workloads)
+    for field in undefined_everywhere(text.value, env, known):
+        found.error(
+            "undefined-object-field",
+            f"`{field.owner}` of a {kinds} has no field `{field.field}`",
+            text.inner(field.offset, field.offset + len(field.field)),
+            notes=["the API server would accept the policy, and then fail on the requests that it matches"],
+            help=[f"did you mean `{field.meant}`?"] if field.meant else [],
+        )
 
 
 def _check_nulls(text: Text, match: Match, env: Env, found: Diagnostics) -> None:

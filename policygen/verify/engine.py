@@ -28,6 +28,7 @@ from policygen.verify.world import Trial, World, create
 
 PROPERTIES: Final = (
     "acceptance",
+    "fields",
     "coverage",
     "validity",
     "idempotence",
