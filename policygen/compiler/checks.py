@@ -24,7 +24,13 @@ from policygen.compiler.checks_rules import (
     check_updates,
     check_writes_within_rule,
 )
-from policygen.compiler.checks_tenants import check_admin_access, check_limits, check_names, check_qos
+from policygen.compiler.checks_tenants import (
+    check_admin_access,
+    check_limits,
+    check_names,
+    check_qos,
+    check_quotas,
+)
 from policygen.compiler.model import Model
 from policygen.diagnostics import Diagnostics
 
@@ -43,6 +49,7 @@ CHECKS: tuple[Check, ...] = (
     check_limits,
     check_qos,
     check_names,
+    check_quotas,
     check_admin_access,
     check_updates,
     check_writes_within_rule,

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 MAX_EXPRESSION = 10 * 1024
 """`CELSelectorExpressionMaxLength`."""
 
+_CONDITION_TYPES = frozenset({"bool"})
+"""A match condition must be a bool before it runs (apiserver `plugin/cel/compile.go`)."""
+_SELECTOR_TYPES = frozenset({"bool", "dyn", "any"})
+"""A selector may be of a type that is known only when it runs (`dynamic-resource-allocation/cel`)."""
+
 _WORD = re.compile(r"\w*")
 
 
@@ -36,7 +41,7 @@ def check_selectors(model: Model, found: Diagnostics) -> None:
 
     env = device_env(model.kubernetes)
     for text, device, conditions in selectors:
-        if _compiles(text, env, "selector", found):
+        if _compiles(text, env, "selector", _SELECTOR_TYPES, found):
             _lint(text, device, conditions, found)
 
 
@@ -49,7 +54,7 @@ def check_conditions(model: Model, found: Diagnostics) -> None:
 
     env = admission_env(model.kubernetes, has_params=False, patch_types=False)
     for text, match in conditions:
-        if _compiles(text, env, "condition", found):
+        if _compiles(text, env, "condition", _CONDITION_TYPES, found):
             _check_nulls(text, match, env, found)
             _check_fields(text, match, env, load(model.kubernetes), found)
 
@@ -116,7 +121,7 @@ def _selectors(model: Model) -> Iterator[tuple[Text, Device, tuple[Condition, ..
                     yield text, item.device, (*item.device.conditions, *item.conditions)
 
 
-def _compiles(text: Text, env: Env, what: str, found: Diagnostics) -> bool:
+def _compiles(text: Text, env: Env, what: str, types: frozenset[str], found: Diagnostics) -> bool:
     from policygen.cel.errors import CompileError
     from policygen.cel.program import compile_program
 
@@ -128,13 +133,23 @@ def _compiles(text: Text, env: Env, what: str, found: Diagnostics) -> bool:
     except CompileError as error:
         for issue in error.issues:
             span = _word(text, issue.offset)
-            found.error("cel-error", issue.message, span, notes=[f"in this {what}"])
+            single = text.value[issue.offset : issue.offset + 1] == "=" or "at: '= '" in issue.message
+            help = ["write `==` to compare"] if single else []
+            found.error("cel-error", issue.message, span, notes=[f"in this {what}"], help=help)
         if not error.issues:
             found.error("cel-error", error.text, text.span, notes=[f"in this {what}"])
         return False
     kind = str(program.result_type)
-    if kind not in {"bool", "dyn", "any"}:
-        found.error("cel-not-a-test", f"this {what} is of type `{kind}`, not `bool`", text.span)
+    if kind not in types:
+        unknown = kind in _SELECTOR_TYPES
+        notes = ["the type of an object's fields is not known, and the API server wants `bool`"]
+        found.error(
+            "cel-not-a-test",
+            f"this {what} is of type `{kind}`, not `bool`",
+            text.span,
+            notes=notes if unknown else [],
+            help=["compare it: `… == true`, `… == 'text'`"] if unknown else [],
+        )
         return False
     return True
 

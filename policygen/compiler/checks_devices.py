@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from policygen.compiler.model import Condition, Device, Model
-from policygen.diagnostics import Diagnostics, Label, Span
+from policygen.diagnostics import Diagnostics, Label, Span, suggestion
 from policygen.dra import catalogue
 from policygen.dra.data.model import Product
 from policygen.kube.quantity import Quantity
 
 MAX_SELECTORS = 32
+_ALIKE = str.maketrans("OIl", "011")
+"""Letters that are taken for digits."""
 
 
 def check_classes(model: Model, found: Diagnostics) -> None:
@@ -77,12 +81,15 @@ def check_products(model: Model, found: Diagnostics) -> None:
 
 
 def _check_products(driver: str, conditions: tuple[Condition, ...], found: Diagnostics) -> None:
-    bounds = [c for c in conditions if c.type == "quantity" and c.name == "memory"]
+    products = catalogue.products(driver)
+    sliced = any(c.name == "profile" for c in conditions)
+    bounds = [c for c in conditions if c.type == "quantity" and c.name == "memory" and not sliced]
     others = [c for c in conditions if c.type == "string" and c.name in {"productName", "architecture"}]
-    if not bounds or any(c.name == "profile" for c in conditions):
+    candidates = [p for p in products if all(_has(p, c) for c in others)]
+    if products and not candidates:
+        _no_such_product(products, others, found)
         return
-    candidates = [p for p in catalogue.products(driver) if all(_has(p, c) for c in others)]
-    if not candidates or any(all(_has(p, c) for c in bounds) for p in candidates):
+    if not bounds or any(all(_has(p, c) for c in bounds) for p in candidates):
         return
     known = ", ".join(f"`{p.name}` {p.memory}" for p in candidates[:8])
     found.warning(
@@ -94,6 +101,43 @@ def _check_products(driver: str, conditions: tuple[Condition, ...], found: Diagn
     )
 
 
+def _no_such_product(products: tuple[Product, ...], conditions: list[Condition], found: Diagnostics) -> None:
+    """Tests of texts that no product passes; whole names are the matter of `check_product_names`."""
+    alone = next((c for c in conditions if not any(_has(p, c) for p in products)), None)
+    if alone is None:
+        found.warning(
+            "no-product-matches",
+            "no known product meets all of these tests",
+            conditions[-1].span,
+            notes=[f"each of {' and '.join(f'`{c.name}`' for c in conditions)} alone is met by some"],
+        )
+        return
+    if alone.name != "productName" or alone.operator in {"==", "in"}:
+        return
+    wanted = str(alone.values[0])
+    names = [product.name for product in products]
+    parts = {part for name in names for part in (name, *re.split(r"[ _-]", name))}
+    alike = wanted.translate(_ALIKE)
+    close = alike if any(alike in name for name in names) else suggestion(wanted, sorted(parts))
+    help = [f"did you mean `{close}`?"] if close else []
+    if close == wanted:
+        help = [f"write `{{contains: {wanted}}}`: that is a part of `{_first_with(wanted, names)}`"]
+    test = {"contains": "contains", "startsWith": "starts with", "endsWith": "ends with"}.get(
+        alone.operator, "passes"
+    )
+    found.warning(
+        "no-product-matches",
+        f"no known product has a name that {test} `{wanted}`",
+        alone.span,
+        notes=["products publish " + ", ".join(f"`{name}`" for name in names[:8])] if not close else [],
+        help=help,
+    )
+
+
+def _first_with(part: str, names: list[str]) -> str:
+    return next(name for name in names if part in name)
+
+
 def check_product_names(model: Model, found: Diagnostics) -> None:
     """A part of a product's name, where the whole name is wanted, matches nothing."""
     for device in model.devices:
@@ -103,7 +147,15 @@ def check_product_names(model: Model, found: Diagnostics) -> None:
                 continue
             for value in map(str, condition.values):
                 whole = next((name for name in known if value in name), value)
-                if whole != value and value not in known:
+                if known and value not in known and whole == value:
+                    close = suggestion(value, known)
+                    found.warning(
+                        "no-product-matches",
+                        f"no known product is called `{value}`",
+                        condition.span,
+                        help=[f"did you mean `{close}`?"] if close else [],
+                    )
+                elif whole != value and value not in known:
                     found.warning(
                         "no-product-matches",
                         f"no known product is called `{value}`",

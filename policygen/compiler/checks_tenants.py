@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from policygen.compiler.model import Limits, Model
-from policygen.diagnostics import Diagnostics, Label, Span
+from typing import Literal
+
+from policygen.compiler.model import Claim, Limits, Model, Tenant
+from policygen.compiler.model_actions import InjectClaim, ReplaceLimits
+from policygen.compiler.resolve_claims import MAX_DEVICES
+from policygen.diagnostics import Diagnostics, Label, Span, make
+from policygen.dra.quota import OBJECT_COUNT, class_keys
 from policygen.kube.quantity import Quantity
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
@@ -117,6 +122,72 @@ def check_names(model: Model, found: Diagnostics) -> None:
                     related=[Label(owners[namespace][1], "declared here")],
                 )
             owners.setdefault(namespace, (tenant.name, tenant.span))
+
+
+def check_quotas(model: Model, found: Diagnostics) -> None:
+    """A claim that alone takes more than a tenant's quota grants is never created, and its pod never runs."""
+    for tenant in model.tenants:
+        for claim in model.claims:
+            if set(claim.namespaces) & set(tenant.namespaces):
+                _check_quota(model, tenant, claim, found)
+
+
+def _check_quota(model: Model, tenant: Tenant, claim: Claim, found: Diagnostics) -> None:
+    over = _over_quota(tenant, claim)
+    if over is None:
+        return
+    key, charged, granted = over
+    place = tenant.span
+    for quota in tenant.quotas:
+        if key in dict(quota.hard):
+            place = quota.span
+    message = f"claim `{claim.name}` takes {charged} of `{key}`, and tenant `{tenant.name}` has {granted}"
+    notes = ["the API server refuses the claim, so a pod that needs it stays pending"]
+    if charged == MAX_DEVICES:
+        notes.append(f"`count: all` is charged as {MAX_DEVICES} devices")
+    help = [f"grant at least {charged}, or ask for fewer devices"]
+    by_count = _others_fit(model, tenant, claim)
+    if by_count:
+        notes.append("other counts of the rule fit, so this may be meant")
+    severity: Literal["error", "warning"] = "warning" if by_count else "error"
+    related = [Label(place, "the quota")]
+    found.add(make(severity, "quota-exceeded", message, claim.span, related=related, notes=notes, help=help))
+
+
+def _over_quota(tenant: Tenant, claim: Claim) -> tuple[str, int, str] | None:
+    """The first key of which one claim takes more than all that is granted, with both amounts."""
+    charges = {OBJECT_COUNT: 1}
+    for request in claim.requests:
+        worst: dict[tuple[str, str], int] = {}
+        for item in request.alternatives:
+            owner = (item.device.class_name, item.device.extended_resource or "")
+            worst[owner] = max(worst.get(owner, 0), MAX_DEVICES if item.count is None else item.count)
+        for (name, extended), count in worst.items():
+            for key in class_keys(name, extended):
+                charges[key] = charges.get(key, 0) + count
+    for key, charged in charges.items():
+        for quota in tenant.quotas:
+            granted = dict(quota.hard).get(key)
+            unscoped = not quota.scopes and not quota.scope_priorities
+            if granted is not None and unscoped and Quantity.of(charged) > Quantity.parse(granted):
+                return key, charged, granted
+    return None
+
+
+def _others_fit(model: Model, tenant: Tenant, claim: Claim) -> bool:
+    """Whether every rule that uses the claim here has claims for other counts that the quota grants."""
+    fitting = {other.name for other in model.claims if _over_quota(tenant, other) is None}
+    uses = []
+    for rule in model.rules:
+        for action in rule.actions:
+            if isinstance(action, ReplaceLimits | InjectClaim):
+                refs = (
+                    [action.claim] if isinstance(action, InjectClaim) else [ref for _, ref in action.by_count]
+                )
+                names = {ref.name for ref in refs}
+                if claim.name in names:
+                    uses.append(bool(names & fitting))
+    return bool(uses) and all(uses)
 
 
 def check_admin_access(model: Model, found: Diagnostics) -> None:

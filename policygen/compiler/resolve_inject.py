@@ -165,9 +165,9 @@ class Injecting(Acting):
             return []
         conflict = self.conflict("shared_memory")
         if isinstance(value, SharedMemorySpec):
-            size = self.scope.amount(value.text_at("size"), "memory")
+            size = self.scope.amount(value.text_at("size"), "memory", "size")
             return [AddSharedMemory(size, self._containers(spec, value), conflict, value.block_span)]
-        size = self.scope.amount(spec.text_at("sharedMemory"), "memory")
+        size = self.scope.amount(spec.text_at("sharedMemory"), "memory", "sharedMemory")
         return [AddSharedMemory(size, self._containers(spec, None), conflict, spec.span_at("sharedMemory"))]
 
     def _volume(self, spec: InjectSpec, name: str, volume: VolumeSpec) -> list[Action]:

@@ -15,6 +15,7 @@ from policygen.compiler.units import (
     Comparator,
     UnitError,
     parse_comparison,
+    parse_device_memory,
     parse_quantity,
     parse_version,
     parse_whole,
@@ -23,7 +24,7 @@ from policygen.compiler.yaml import Mapping, Scalar, Sequence
 from policygen.diagnostics import Span
 from policygen.dra import catalogue
 from policygen.dra.catalogue import Term
-from policygen.kube.quantity import Quantity
+from policygen.kube.quantity import Format, Quantity
 
 _MIG_PROFILE = re.compile(r"([0-9]+c\.)?[0-9]+g\.[0-9]+gb([+-]\S+)?")
 _TEXT_KEYS = ("contains", "startsWith", "endsWith")
@@ -204,7 +205,7 @@ def _value(scope: Scope, term: Term, text: str, span: Span) -> str | int | bool 
     try:
         match term.type:
             case "quantity":
-                return str(parse_quantity(text))
+                return str(parse_device_memory(text) if _is_bytes(term) else parse_quantity(text))
             case "version":
                 return parse_version(text)
             case "int":
@@ -224,6 +225,11 @@ def _value(scope: Scope, term: Term, text: str, span: Span) -> str | int | bool 
             help=[error.help] if error.help else [],
         )
         return None
+
+
+def _is_bytes(term: Term) -> bool:
+    """Whether a capacity is an amount of bytes: drivers publish such with a binary unit."""
+    return Quantity.parse(str(term.example)).format is Format.BINARY_SI
 
 
 def _known_text(scope: Scope, term: Term, text: str, span: Span) -> str:

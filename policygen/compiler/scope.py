@@ -94,9 +94,9 @@ class Scope:
         """A quantity in its canonical form."""
         return self._parsed(parse_quantity, text, subject)
 
-    def amount(self, text: Text, resource: str) -> str:
-        """A quantity of a resource in its canonical form."""
-        return self._parsed(lambda value: parse_amount(resource, value), text, resource)
+    def amount(self, text: Text, resource: str, key: str = "") -> str:
+        """A quantity of a resource in its canonical form; `key` is what the spec calls it."""
+        return self._parsed(lambda value: parse_amount(resource, value), text, key or resource)
 
     def _parsed(self, parse: Callable[[str], Quantity], text: Text, subject: str) -> str:
         try:

@@ -14,7 +14,11 @@ Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
 _BYTES = frozenset({"memory", "storage", "ephemeral-storage"})
 _LEAST_BYTES = 64 * 1024
 """A number of bytes below this, written without a unit, lacks its unit."""
+_LEAST_DEVICE_MEMORY = 64 * 1024**2
+"""The same for the memory of a device, of which people copy mebibytes from tools of their vendor."""
 _COMPARISON = re.compile(r"\s*(==|!=|<=|>=|<|>|=|~)?\s*(.*?)\s*", re.DOTALL)
+_MEANT = {"=>": ">=", "=<": "<=", "<>": "!=", "=!": "!=", "===": "==", "!==": "!=", ">>": ">", "<<": "<"}
+_WRONG_COMPARISON = re.compile("|".join(sorted(map(re.escape, _MEANT), key=len, reverse=True)))
 _VERSION = re.compile(r"v?([0-9]{1,9}(?:\.[0-9]{1,9})*)(-[0-9A-Za-z.-]+)?")
 _QUANTITY = re.compile(r"([+-]?[0-9.]+)\s*([A-Za-z]*)")
 _UNIT_SUGGESTIONS = {
@@ -46,6 +50,8 @@ def parse_comparison(text: str) -> Comparison:
     match = _COMPARISON.fullmatch(text)
     assert match is not None
     operator, value = match[1], match[2]
+    if wrong := _WRONG_COMPARISON.match(text.strip()):
+        raise UnitError(f"`{wrong[0]}` is no comparison", f"write `{_MEANT[wrong[0]]}`")
     if operator == "~":
         raise UnitError("`~` is no comparison", "use {contains: …}")
     if not value:
@@ -84,13 +90,29 @@ def parse_amount(resource: str, text: str) -> Quantity:
     if kind == "cpu" and quantity.format is Format.BINARY_SI:
         raise UnitError(f"`{text}` is an amount of bytes", "write cores, such as `4` or `500m`")
     if kind in _BYTES or kind.startswith("hugepages-") or kind.endswith("/requests.storage"):
-        if quantity.milli_value() % 1000:
-            raise UnitError(f"`{text}` is a fraction of a byte", "`m` is a thousandth; mebibytes are `Mi`")
-        if text.isdecimal() and 0 < quantity.value() < _LEAST_BYTES:
-            raise UnitError(f"`{text}` is {quantity.value()} bytes", f"add a unit: `{text}Gi`, `{text}Mi`")
+        _check_bytes(text, quantity, _LEAST_BYTES)
     elif kind != "cpu" and quantity.milli_value() % 1000:
         raise UnitError(f"`{text}` is a fraction", "write a whole number")
     return quantity
+
+
+def parse_device_memory(text: str) -> Quantity:
+    """Memory of a device: nothing but bytes, and never a handful of them."""
+    quantity = parse_quantity(text)
+    _check_bytes(text, quantity, _LEAST_DEVICE_MEMORY)
+    return quantity
+
+
+def _check_bytes(text: str, quantity: Quantity, least: int) -> None:
+    if quantity.milli_value() % 1000:
+        help = "`m` is a thousandth; mebibytes are `Mi`" if text.endswith("m") else "add a unit: `Gi`, `Mi`"
+        raise UnitError(f"`{text}` is a fraction of a byte", help)
+    if not text[-1:].isalpha() and 0 < quantity.value() < least:
+        plain = re.fullmatch(r"[0-9.]+", text) is not None
+        units = f"`{text}Gi`, `{text}Mi`" if plain and quantity.value() < 1024 else f"`{text}Mi`"
+        raise UnitError(
+            f"`{text}` is {quantity.value()} bytes", f"add a unit: {units if plain else '`Gi`, `Mi`'}"
+        )
 
 
 def parse_version(text: str) -> str:
