@@ -154,8 +154,8 @@ class CaseItem(_Item):
             raise SuiteFailure(finding.diagnostic for finding in result.findings)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
-        """The line of the case."""
-        return self.path, self._case.span.position[0] - 1, ""
+        """The line of the case, and the heading of its failure (one that ends the node id loses its dots)."""
+        return self.path, self._case.span.position[0] - 1, f"case {self.name}"
 
 
 class PropertyItem(_Item):
@@ -177,4 +177,4 @@ class PropertyItem(_Item):
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """The suite as a whole."""
-        return self.path, None, ""
+        return self.path, None, f"property {self.name}"

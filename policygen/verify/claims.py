@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from policygen.admission.cluster import Cluster
@@ -12,7 +13,9 @@ from policygen.dra.allocator import Allocator
 from policygen.dra.convert import read_claim, read_class, read_slice
 from policygen.dra.model import Claim
 from policygen.dra.pools import Inventory
+from policygen.dra.quota import Charge, against_quota, claim_charges
 from policygen.dra.selectors import SelectorMatcher
+from policygen.kube.quantity import Quantity
 
 GROUP = "resource.k8s.io"
 
@@ -22,6 +25,60 @@ def allocator(cluster: Cluster, slices: Sequence[Mapping[str, Any]]) -> Allocato
     classes = [read_class(obj) for obj in cluster.list("DeviceClass", group=GROUP)]
     inventory = Inventory(read_slice(obj) for obj in slices if obj.get("kind") == "ResourceSlice")
     return Allocator(inventory, {item.name: item for item in classes}, SelectorMatcher(cluster.version))
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """A quota that never grants what claims charge, whatever else the namespace holds."""
+
+    quota: Mapping[str, Any]
+    charge: Charge
+
+    @property
+    def text(self) -> str:
+        """`quota `gpus` grants 2 of `…`, and 4 are charged`."""
+        name = (self.quota.get("metadata") or {}).get("name")
+        charge = self.charge
+        return f"quota `{name}` grants {charge.hard} of `{charge.key}`, and {charge.charged} are charged"
+
+
+def over_quota(claims: Sequence[Claim], namespace: str, cluster: Cluster) -> Iterator[TooMany]:
+    """The quotas of a namespace that grant less than claims charge at worst; one key of each."""
+    quotas = list(cluster.list("ResourceQuota", namespace))
+    if not quotas or not claims:
+        return
+    classes = {item.name: item for item in map(read_class, cluster.list("DeviceClass", group=GROUP))}
+    charges = claim_charges(claims, classes)
+    for quota in quotas:
+        for charge in against_quota(charges, quota):
+            if charge.hard is not None and Quantity.of(charge.charged) > charge.hard:
+                yield TooMany(quota, charge)
+                break
+
+
+def made_claims(pod: Mapping[str, Any], cluster: Cluster) -> dict[str, Claim]:
+    """The claims that are created for a pod from templates: those that a quota can refuse."""
+    entries = (pod.get("spec") or {}).get("resourceClaims") or []
+    made = {str(entry.get("name")) for entry in entries if entry.get("resourceClaimTemplateName")}
+    return {name: claim for name, claim in pod_claims(pod, cluster).items() if claim and name in made}
+
+
+def never_created(pod: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
+    """Claim → why it would never be created: a quota of the pod's namespace grants less.
+
+    Claims that fit one by one and not together wait for each other.
+    """
+    namespace = str((pod.get("metadata") or {}).get("namespace") or "")
+    claims = made_claims(pod, cluster)
+    found = {}
+    for name, claim in claims.items():
+        for excess in over_quota([claim], namespace, cluster):
+            found[name] = f"would never be created: {excess.text}"
+            break
+    if not found and len(claims) > 1:
+        for excess in over_quota(list(claims.values()), namespace, cluster):
+            return dict.fromkeys(claims, f"would never be created with the others: {excess.text}")
+    return found
 
 
 def pod_claims(pod: Mapping[str, Any], cluster: Cluster) -> dict[str, Claim | None]:
@@ -46,6 +103,10 @@ def allocate(
         return dict.fromkeys(
             claims, f"its template is missing from the pod's namespace: {', '.join(missing)}"
         )
+    refused = never_created(pod, cluster)
+    if refused:
+        reason = f"{next(iter(refused.values()))}, so the pod waits"
+        return {name: refused.get(name, reason) for name in claims}
     wanted = {name: claim for name, claim in claims.items() if claim is not None}
     chosen, reason = first_node(allocator(cluster, slices), list(wanted.values()))
     if chosen is None:

@@ -10,7 +10,7 @@ from policygen.admission.cluster import Cluster
 from policygen.kube import names
 from policygen.kube.decode_errors import DecodeError
 from policygen.kube.roundtrip import round_trip
-from policygen.verify import terms
+from policygen.verify import claims, terms
 from policygen.verify.selector_words import tell
 
 _DRA = "resource.k8s.io"
@@ -87,6 +87,12 @@ def _devices(
         yield from _claim(entry, namespace, cluster, classes)
     for name in classes:
         yield _class(name, cluster)
+    if spec.get("resourceClaims"):
+        refused = claims.never_created(pod, cluster)
+        yield from (f"claim `{name}` {reason}" for name, reason in refused.items())
+        if refused:
+            yield "so the pod waits forever, unless the quota grants more or the claim asks for less"
+            return
     if spec.get("resourceClaims") and inventory:
         yield from _chosen(pod, cluster, inventory)
 
@@ -174,8 +180,6 @@ def _constraint(constraint: Mapping[str, Any]) -> str:
 def _chosen(
     pod: Mapping[str, Any], cluster: Cluster, inventory: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    from policygen.verify import claims
-
     for name, got in claims.allocate(pod, cluster, inventory).items():
         if isinstance(got, str):
             yield f"claim `{name}` cannot be allocated on the inventory: {got}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from policygen.diagnostics import Diagnostic
 from policygen.verify.engine import Options, verify
 
 ROOT = Path(__file__).parents[2]
@@ -29,12 +30,19 @@ def example(tmp_path: Path) -> Path:
     return folder
 
 
+def _line(diagnostic: Diagnostic) -> str:
+    """The line of the spec that the finding points at."""
+    assert diagnostic.primary is not None
+    span = diagnostic.primary.span
+    return f" [{span.source.line(span.position[0]).strip()}]"
+
+
 def _drift(folder: Path) -> list[str]:
     suite = folder / "suite.yaml"
     text = suite.read_text(encoding="utf-8")
     suite.write_text("\n".join(line for line in text.splitlines() if not line.startswith("kubernetes:")))
     report = verify([folder], Options(properties=("drift",)))
-    return [finding.diagnostic.message for finding in report.findings]
+    return [finding.diagnostic.message + _line(finding.diagnostic) for finding in report.findings]
 
 
 def test_what_was_just_built_is_up_to_date(example: Path):
@@ -56,3 +64,5 @@ def test_edited_missing_and_left_over_files_are_told(example: Path):
     assert f"{edited.name}` is not what the spec compiles to" in told
     assert f"{missing.name}` is missing" in told
     assert "mutatingadmissionpolicy-old.yaml` is a left-over" in told
+    assert "does not compile to it [metadata: {name: secure-ai-pods}]" in told
+    assert len({line.rpartition(" [")[2] for line in _drift(example)}) > 1

@@ -55,6 +55,7 @@ def test_a_failing_case_says_what_policygen_says(pytester, suite):
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*runtest*")
+    result.stdout.fnmatch_lines(["*___ case training ___*"])
 
 
 def test_a_suite_of_several_versions_has_tests_for_each(pytester, suite):

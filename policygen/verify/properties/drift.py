@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from policygen.compiler import compile_spec
+from policygen.compiler.bundle import Bundle
 from policygen.compiler.layout import OUTPUT
 from policygen.compiler.output import compare, render_files
-from policygen.diagnostics import make
+from policygen.diagnostics import Diagnostics, Span, make
+from policygen.kube import reader
 from policygen.verify.report import Finding, PropertyResult
 from policygen.verify.world import World
 
@@ -39,8 +43,18 @@ def check(world: World) -> PropertyResult:
                 "error",
                 "verify-drift",
                 f"`{difference.path}` {_WORDS[difference.how]}",
-                bundle.manifests[0].span if bundle.manifests else None,
+                _place(bundle, files[0], difference.path.name),
                 help=[f"run `policygen build {files[0].parent}` and commit the result"],
             )
             findings.append(Finding(diagnostic))
     return PropertyResult(NAME, subject.version, checked, tuple(findings), skipped="" if checked else skipped)
+
+
+def _place(bundle: Bundle, spec: Path, file_name: str) -> Span | None:
+    """Where the spec asks for the object of a file; its name for a file that is no object of it."""
+    for manifest in bundle.manifests:
+        if manifest.file_name == file_name:
+            return manifest.span
+    for document in reader.read_path(spec, Diagnostics()):
+        return document.span(("metadata", "name"))
+    return None
