@@ -6,6 +6,7 @@ Cost functions take the argument values and the result; an `EvalError` among the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from math import ceil
 from typing import Final
 
@@ -72,15 +73,26 @@ def contains_cost(args: Sequence[Value], _result: Value) -> int:
 
 def traversal_cost(value: Value) -> int:
     """Going over a value as a tree; texts count by bytes, rounded down (apiserver `library/cost.go`)."""
+    return _traversal(value, {})
+
+
+def _traversal(value: Value, known: dict[int, tuple[Value, int]]) -> int:
+    """The same; what stands in several places is gone over once and counted for each."""
     if isinstance(value, str):
         return int(len(value.encode("utf-8", "surrogatepass")) * STRING_FACTOR)
     if isinstance(value, bytes):
         return int(len(value) * STRING_FACTOR)
+    if not isinstance(value, (list, Mapping)):
+        return 1
+    before = known.get(id(value))
+    if before is not None:
+        return before[1]
     if isinstance(value, list):
-        return sum(map(traversal_cost, value))
-    if isinstance(value, Mapping):
-        return sum(traversal_cost(key) + traversal_cost(item) for key, item in value.items())
-    return 1
+        total = sum(map(_traversal, value, repeat(known)))
+    else:
+        total = sum(_traversal(key, known) + _traversal(item, known) for key, item in value.items())
+    known[id(value)] = value, total
+    return total
 
 
 def first_traversal_cost(args: Sequence[Value], _result: Value) -> int:

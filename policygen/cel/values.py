@@ -21,6 +21,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from math import inf, isfinite
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -227,31 +228,50 @@ _PLAIN = frozenset({str, int, bool, type(None), float, bytes, Uint})
 _NUMBERS = frozenset({int, Uint, float})
 
 
+_Pairs: TypeAlias = dict[tuple[int, int], tuple[Value, Value]]
+"""Lists and maps that have been compared, by identity; the values are kept so that no other takes their place."""
+
+
 def equal(left: Value, right: Value) -> bool:
-    """CEL equality: numbers across their types, `true` is not 1, lists and maps by content, NaN never."""
+    """CEL equality: numbers across their types, `true` is not 1, lists and maps by content, NaN never.
+
+    A list that stands in another one several times is compared once, so that `[v, v]` of `[w, w]` of … takes
+    no more time than there are lists.
+    """
+    kind = type(left)
+    if kind is type(right) and kind in _PLAIN:
+        return bool(left == right)
     try:
-        return _equal(left, right)
+        return _equal(left, right, {})
     except RecursionError:
         return _equal_deep(left, right)
 
 
-def _equal(left: Value, right: Value) -> bool:
+def _equal(left: Value, right: Value, seen: _Pairs) -> bool:
+    """The same within a comparison: a pair that was `seen` was equal, or there would be nothing left to ask."""
     kind, other = type(left), type(right)
     if kind is other and kind in _PLAIN:
         return bool(left == right)
     if kind in _NUMBERS and other in _NUMBERS:
         return _equal_numbers(left, right)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_equal, left, right))
+        return len(left) == len(right) and (
+            _is_seen(left, right, seen) or all(map(_equal, left, right, repeat(seen)))
+        )
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return len(left) == len(right) and all(
-            (match := find(right, key, _ABSENT)) is not _ABSENT and _equal(value, match)
-            for key, value in left.items()
+        return len(left) == len(right) and (
+            _is_seen(left, right, seen)
+            or all(
+                (match := find(right, key, _ABSENT)) is not _ABSENT and _equal(value, match, seen)
+                for key, value in left.items()
+            )
         )
     if kind is ObjectValue and other is ObjectValue:
-        return _same_in_go(left, right)
+        return _same_in_go(left, right, {})
     if kind is JSONPatchValue and other is JSONPatchValue:
-        return _equal_patches(left.fields, right.fields)
+        return _equal_patches(left.fields, right.fields, seen)
+    if kind is Optional and other is Optional:
+        return left.present == right.present and _equal(left.value, right.value, seen)
     if kind in _PLAIN or right is None:
         return False
     if kind is not other and _refuses_others(left):
@@ -259,12 +279,21 @@ def _equal(left: Value, right: Value) -> bool:
     return kind is other and bool(left == right)
 
 
+def _is_seen(left: Value, right: Value, seen: _Pairs) -> bool:
+    """Whether two values have been compared before; from now on they have."""
+    key = (id(left), id(right))
+    if key in seen:
+        return True
+    seen[key] = left, right
+    return False
+
+
 def _refuses_others(value: Value) -> bool:
     """Whether a value is one of Kubernetes' own types, which compare with their like only."""
     return str(getattr(value, "cel_type_name", "")).startswith(("kubernetes.", "net."))
 
 
-def _same_in_go(left: Value, right: Value) -> bool:
+def _same_in_go(left: Value, right: Value, seen: _Pairs) -> bool:
     """Equality inside `Object…{}`, which is Go's `reflect.DeepEqual` of cel-go's values.
 
     It knows no numbers of other types, and a list, which holds a Go function, equals only itself.
@@ -275,25 +304,26 @@ def _same_in_go(left: Value, right: Value) -> bool:
         return False
     match left:
         case ObjectValue():
-            return left.type_name == right.type_name and _same_in_go(left.fields, right.fields)
+            return left.type_name == right.type_name and _same_in_go(left.fields, right.fields, seen)
         case Optional():
-            return left.present and right.present and _same_in_go(left.value, right.value)
+            return left.present and right.present and _same_in_go(left.value, right.value, seen)
         case Timestamp():
             return (left.ns, left.offset) == (right.ns, right.offset)
         case JSONPatchValue():
-            return _equal_patches(left.fields, right.fields)
+            return _equal_patches(left.fields, right.fields, {})
         case Mapping():
-            return len(left) == len(right) and all(
-                key in right and _same_in_go(value, right[key]) for key, value in left.items()
+            return len(left) == len(right) and (
+                _is_seen(left, right, seen)
+                or all(key in right and _same_in_go(value, right[key], seen) for key, value in left.items())
             )
         case _:
             return bool(left == right)
 
 
-def _equal_patches(left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
+def _equal_patches(left: Mapping[str, Value], right: Mapping[str, Value], seen: _Pairs) -> bool:
     """Whether two `JSONPatch{}` are equal; a text that was not set is empty."""
     return all(left.get(name, "") == right.get(name, "") for name in ("op", "from", "path")) and (
-        ("value" in left) == ("value" in right) and _equal(left.get("value"), right.get("value"))
+        ("value" in left) == ("value" in right) and _equal(left.get("value"), right.get("value"), seen)
     )
 
 
@@ -309,21 +339,24 @@ def _equal_numbers(left: float, right: float) -> bool:
 
 def _equal_deep(left: Value, right: Value) -> bool:
     """The same for values nested deeper than Python's stack; cyclic values are compared once per pair."""
-    pending, seen = [(left, right)], set[tuple[int, int]]()
+    pending: list[tuple[Value, Value]] = [(left, right)]
+    seen: _Pairs = {}
     while pending:
         one, two = pending.pop()
         if isinstance(one, list) and isinstance(two, list):
             pairs = list(zip(one, two, strict=False))
         elif isinstance(one, Mapping) and isinstance(two, Mapping):
             pairs = [(value, find(two, key, _ABSENT)) for key, value in one.items()]
-        elif isinstance(one, (list, Mapping)) or isinstance(two, (list, Mapping)) or not _equal(one, two):
+        elif type(one) is Optional and type(two) is Optional and one.present == two.present:
+            pending.append((one.value, two.value))
+            continue
+        elif isinstance(one, (list, Mapping)) or isinstance(two, (list, Mapping)) or not _equal(one, two, {}):
             return False
         else:
             continue
         if len(one) != len(two) or any(match is _ABSENT for _, match in pairs):
             return False
-        if (id(one), id(two)) not in seen:
-            seen.add((id(one), id(two)))
+        if not _is_seen(one, two, seen):
             pending.extend(pairs)
     return True
 

@@ -11,7 +11,7 @@ from policygen.cel.budget import Budget, OutOfBudgetError
 from policygen.cel.env import admission_env
 from policygen.cel.errors import CompileError, CostLimitExceededError, EvalError
 from policygen.cel.program import compile_program
-from policygen.cel.values import to_json
+from policygen.cel.values import Optional, to_json
 
 ENV = admission_env("1.36", has_params=True, patch_types=True, stored=True)
 
@@ -191,6 +191,52 @@ def test_hostile_data_gives_a_value_or_an_error_of_cel(expression):
             outcomes.append(found)
 
     assert len(outcomes) == 2 * (len(hostile_data()) + 1)
+
+
+def shared(kind, levels=28):
+    """A value of as many lists or maps as there are levels, which is a tree of 2 ** levels leaves."""
+    value = [1, 2.5, "a"]
+    for _ in range(levels):
+        value = [value, value] if kind == "list" else {"a": value, "b": Optional([value])}
+    return value
+
+
+@pytest.mark.parametrize("kind", ["list", "map"])
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("x == y", True),
+        ("x != y", False),
+        ("x in [y]", True),
+        ("[x, y].distinct().size()", 1),
+        ("sets.equivalent([x], [y])", True),
+        ("[x, x].lastIndexOf(y)", CostLimitExceededError),
+        ("optional.of(x) == optional.of(y)", True),
+        ("Object{a: x} == Object{a: y}", None),
+        ("[nan, nan] == [nan, nan]", False),
+        ("[x, nan] == [y, nan]", False),
+    ],
+)
+def test_what_stands_in_many_places_is_compared_once(kind, expression, expected):
+    names = ("x", "y", "nan")
+    env = ENV.declare(dict.fromkeys(names, ENV.variables["object"]))
+    program = compile_program(expression, env)
+    data = {"x": shared(kind), "y": shared(kind), "nan": [math.nan]}
+
+    if expected is CostLimitExceededError:
+        with pytest.raises(CostLimitExceededError):
+            program.evaluate_with_cost(data, limit=1_000_000)
+    else:
+        found = program.evaluate(data)
+        assert expected is None or found == expected
+
+
+@pytest.mark.parametrize("expression", ["x.flatten(50).size()", "'%s'.format([x])"])
+def test_writing_out_what_stands_in_many_places_is_cancelled(expression):
+    env = ENV.declare({"x": ENV.variables["object"]})
+
+    with pytest.raises(CostLimitExceededError):
+        compile_program(expression, env).evaluate({"x": shared("list")})
 
 
 def test_data_is_never_changed():

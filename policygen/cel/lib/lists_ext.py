@@ -55,6 +55,7 @@ def flatten(items: Value, depth: Value = 1) -> list[Value]:
         if not any(isinstance(item, list) for item in flat):
             break
         deeper: list[Value] = []
+        stop_beyond_limits(sum(len(item) for item in flat if isinstance(item, list)))
         for item in flat:
             if isinstance(item, list):
                 deeper.extend(item)

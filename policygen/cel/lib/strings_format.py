@@ -8,7 +8,7 @@ from typing import Final
 from policygen.cel import types
 from policygen.cel.cost import first_text_cost
 from policygen.cel.decls import CallEstimate, Estimated, Example, FunctionDecl, Overload, Range
-from policygen.cel.errors import EvalError
+from policygen.cel.errors import CostLimitExceededError, EvalError
 from policygen.cel.goformat import ACCEPTED, Clause, FormatError, fixed, interpolate, refusal, scientific
 from policygen.cel.gotext import parse_double
 from policygen.cel.lib.conversions import string_of
@@ -20,6 +20,8 @@ _QUOTED: Final = str.maketrans({
     "\\": "\\\\", '"': '\\"',
 })  # fmt: skip
 _DEEPEST = 100
+_LONGEST: Final = 1 << 22
+"""Characters of a list or map: more than the largest object has."""
 
 
 def format_text(text: str, args: Sequence[Value]) -> str:
@@ -77,15 +79,23 @@ def _text(value: Value, depth: int) -> str:
     if depth > _DEEPEST:
         raise FormatError("error during formatting: value is nested too deeply")
     if isinstance(value, list):
-        return f"[{', '.join(_literal(item, depth + 1) for item in value)}]"
+        return _bounded(f"[{', '.join(_literal(item, depth + 1) for item in value)}]")
     if isinstance(value, Mapping):
         pairs = [(_key(key), _literal(item, depth + 1)) for key, item in value.items()]
-        return f"{{{', '.join(f'{key}:{item}' for key, item in sorted(pairs, key=lambda pair: pair[0]))}}}"
+        pairs.sort(key=lambda pair: pair[0])
+        return _bounded(f"{{{', '.join(f'{key}:{item}' for key, item in pairs)}}}")
     if value is None:
         return "null"
     text = string_of(value)
     if text is None:
         raise refusal(Clause("s", None), type_name(value))
+    return text
+
+
+def _bounded(text: str) -> str:
+    """The text, unless it only grows because the same lists stand in each other many times."""
+    if len(text) > _LONGEST:
+        raise CostLimitExceededError
     return text
 
 
