@@ -20,6 +20,8 @@ from policygen.compiler.checks_rules import (
     check_ambiguous_use,
     check_conflicts,
     check_double_booking,
+    check_moves,
+    check_namespaces,
     check_plain_counts,
     check_updates,
     check_writes_within_rule,
@@ -56,6 +58,8 @@ CHECKS: tuple[Check, ...] = (
     check_ambiguous_use,
     check_conflicts,
     check_double_booking,
+    check_moves,
+    check_namespaces,
     check_plain_counts,
     check_fragments,
 )

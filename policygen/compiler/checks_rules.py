@@ -35,7 +35,7 @@ from policygen.compiler.model_actions import (
 )
 from policygen.compiler.model_match import Match, Owner, Requirement, Uses
 from policygen.compiler.resolve_match import IMPLICIT_PREFIX
-from policygen.diagnostics import Diagnostics, Label, Span, make
+from policygen.diagnostics import Diagnostics, Label, Span, make, suggestion
 from policygen.dra import catalogue
 from policygen.kube import versions
 
@@ -253,6 +253,49 @@ def check_double_booking(model: Model, found: Diagnostics) -> None:
                     notes=["nothing that users write stands for the device of `uses`"],
                     help=["match by labels, or by `uses: {resource: …}`"],
                 )
+
+
+def check_moves(model: Model, found: Diagnostics) -> None:
+    """A rule that moves limits must match pods that have them."""
+    for rule in model.rules:
+        for action in rule.actions:
+            if not isinstance(action, ReplaceLimits) or not rule.match.uses:
+                continue
+            if not any(action.resource in uses.resources for uses in rule.match.uses):
+                uses = rule.match.uses[0]
+                found.warning(
+                    "replaces-nothing",
+                    f"rule `{rule.name}` matches by `{uses.subject}`, and its claim replaces limits of "
+                    f"`{action.resource}`: nothing would be moved",
+                    uses.span,
+                    related=[Label(action.span, "the claim")],
+                    help=[f"match by `uses: {{resource: {action.resource}}}`"],
+                )
+
+
+def check_namespaces(model: Model, found: Diagnostics) -> None:
+    """Namespaces that are probably a tenant's, misspelt: the rule would be for none."""
+    owned = {namespace for tenant in model.tenants for namespace in (tenant.name, *tenant.namespaces)}
+    for rule in model.rules:
+        for name in rule.match.namespaces.names or ():
+            meant = (
+                None if name in owned else next((own for own in sorted(owned) if _misspelt(name, own)), None)
+            )
+            if meant is not None:
+                message = f"rule `{rule.name}` is for namespace `{name}`, which is no tenant's"
+                help = [f"did you mean `{meant}`?"]
+                found.add(make("note", "undeclared-name", message, rule.match.namespaces.span, help=help))
+
+
+def _misspelt(name: str, meant: str) -> bool:
+    """Whether one word of a name is nearly that of another: `team-visoin`, but not `team-b` or `node2`."""
+    words = list(zip(name.split("-"), meant.split("-"), strict=False))
+    differing = [(one, other) for one, other in words if one != other]
+    if name.count("-") != meant.count("-") or len(differing) != 1:
+        return False
+    one, other = differing[0]
+    letters = one.isalpha() and other.isalpha() and min(len(one), len(other)) >= 4
+    return letters and suggestion(one, [other]) is not None
 
 
 def check_ambiguous_use(model: Model, found: Diagnostics) -> None:

@@ -182,6 +182,14 @@ def _device_keys(
     for name in sorted(counts):
         count = counts[name]
         span = block.key_span_at("devices", name)
+        if "/" in name and name not in devices:
+            scope.found.error(
+                "undeclared-name",
+                f"device `{name}` is not declared: that is an extended resource",
+                span,
+                help=[f"write `hard: {{requests.{name}: {count}}}`"],
+            )
+            continue
         if not scope.one_of(name, devices, span, "device", "devices"):
             continue
         if count < 0:

@@ -45,6 +45,7 @@ class UnknownKey:
     """A key that a block does not have, with those that it has."""
 
     key: Scalar
+    value: Node
     known: tuple[str, ...]
     replaced: tuple[str, ...]
 
@@ -85,7 +86,9 @@ class Block(BaseModel):
         kept = []
         for entry in node.entries:
             if entry.key.text not in known:
-                reading.unknown.append(UnknownKey(entry.key, known, cls.later.get(entry.key.text, ())))
+                reading.unknown.append(
+                    UnknownKey(entry.key, entry.value, known, cls.later.get(entry.key.text, ()))
+                )
             elif isinstance(entry.value, Scalar) and entry.value.value is None:
                 reading.empty.append(entry.key)
             else:

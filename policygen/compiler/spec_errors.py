@@ -9,8 +9,11 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from policygen.compiler.spec import PlacementPolicySpec
-from policygen.compiler.spec_base import Block, NodeDict, Reading, UnknownKey
+from policygen.compiler.spec import PlacementPolicySpec, QuotaSpec, TenantSpec
+from policygen.compiler.spec_base import Block, NodeDict, Reading, UnknownKey, descend, known_keys
+from policygen.compiler.spec_inject import InjectSpec
+from policygen.compiler.spec_match import MatchSpec
+from policygen.compiler.spec_rules import PlaceSpec, RuleSpec
 from policygen.compiler.yaml import Mapping, Node, Scalar, Sequence
 from policygen.diagnostics import Diagnostics, Span, suggestion
 
@@ -34,6 +37,7 @@ _TRUTH = {
 _NUMBER = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
 _PAIR = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_./]*)=([-A-Za-z0-9_.]*)")
 _GLUED = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):([^\s:/]\S*)")
+_MINOR = re.compile(r"1\.[0-9]+")
 _NAMES_OF = {"priority": "priorities", "claim": "claims"}
 _FORMS = {
     "uses": "{{resource: {0}}}",
@@ -60,20 +64,49 @@ def read_spec(document: Mapping, found: Diagnostics) -> PlacementPolicySpec | No
             "wrong-type", f"`{key.text}` is empty", key.span, help=["give it a value, or leave the key out"]
         )
     for unknown in reading.unknown:
-        _report_unknown(unknown, found)
+        _report_unknown(unknown, document, found)
     return None if found.has_errors else spec
 
 
-def _report_unknown(unknown: UnknownKey, found: Diagnostics) -> None:
+def _report_unknown(unknown: UnknownKey, document: Mapping, found: Diagnostics) -> None:
     name = unknown.key.text
     help = []
     if unknown.replaced:
         help.append("write " + " or ".join(f"`{word}`" for word in unknown.replaced))
+    elif homes := _homes(unknown):
+        help.append(f"`{name}` belongs under " + " or ".join(f"`{home}`" for home in homes))
+    elif name in known_keys(RuleSpec) and _is_part_of_rule(unknown):
+        help.append(f"`{name}` belongs to the rule itself, beside `match`")
+    elif device := _device_amount(unknown, document):
+        help.append(f"write `devices: {{{device}}}`")
     elif close := suggestion(name, unknown.known):
         help.append(f"did you mean `{close}`?")
     else:
         help.append("known here: " + ", ".join(f"`{key}`" for key in unknown.known))
     found.error("unknown-key", f"unknown key `{name}`", unknown.key.span, help=help)
+
+
+_RULE_PARTS: dict[str, type[Block]] = {"match": MatchSpec, "place": PlaceSpec, "inject": InjectSpec}
+
+
+def _is_part_of_rule(unknown: UnknownKey) -> bool:
+    return any(unknown.known == known_keys(block) for block in _RULE_PARTS.values())
+
+
+def _homes(unknown: UnknownKey) -> list[str]:
+    """The parts of a rule that have a key which stands in another part, or in the rule itself."""
+    if not _is_part_of_rule(unknown) and unknown.known != known_keys(RuleSpec):
+        return []
+    return [part for part, block in _RULE_PARTS.items() if unknown.key.text in known_keys(block)]
+
+
+def _device_amount(unknown: UnknownKey, document: Mapping) -> str | None:
+    """A device of the spec with an amount, where the block counts devices under a key of their own."""
+    devices = descend(document, ("spec", "devices"))
+    name, value = unknown.key.text, unknown.value
+    if unknown.known not in (known_keys(TenantSpec), known_keys(QuotaSpec)) or not isinstance(value, Scalar):
+        return None
+    return f"{name}: {value.text}" if isinstance(devices, Mapping) and name in devices.by_key else None
 
 
 def _report(document: Mapping, errors: Iterable[ErrorDetails], found: Diagnostics) -> None:
@@ -144,7 +177,9 @@ def _words(expected: str) -> list[str]:
 
 def _report_word(node: Scalar, subject: str, words: list[str], found: Diagnostics) -> None:
     listed = ", ".join(f"`{word}`" for word in words)
-    if node.text in words:
+    if words and node.text not in words and all(_MINOR.fullmatch(word) for word in words):
+        help, listed = f"supported are `{words[0]}` to `{words[-1]}`", ""
+    elif node.text in words:
         help = f'quote it, as a number is read otherwise: "{node.text}"'
     elif close := suggestion(node.text, words):
         help = f"did you mean `{close}`?"
@@ -169,7 +204,18 @@ def _advice(node: Node, key: Scalar | None, nouns: list[str], model: str) -> str
         return _as_list(node, key)
     if "a mapping" in nouns and not isinstance(node, Mapping):
         return _as_mapping(node, key.text if key else "", model)
-    return _as_scalar(node, key.text if key else "", nouns) if isinstance(node, Scalar) else None
+    if isinstance(node, Scalar):
+        return _as_scalar(node, key.text if key else "", nouns)
+    only = _only_text(node)
+    return f"write `{key.text}: {only}`" if key is not None and only is not None else None
+
+
+def _only_text(node: Node) -> str | None:
+    """The one value of a mapping or list, which is written without it."""
+    inner = [entry.value for entry in node.entries] if isinstance(node, Mapping) else []
+    inner = list(node.items) if isinstance(node, Sequence) else inner
+    only = inner[0] if len(inner) == 1 else None
+    return only.text if isinstance(only, Scalar) and only.value is not None and len(only.text) <= 40 else None
 
 
 def _as_scalar(node: Scalar, key: str, nouns: list[str]) -> str | None:
@@ -198,6 +244,8 @@ def _as_mapping(node: Node, key: str, model: str) -> str | None:
         first = node.items[0] if node.items else None
         if isinstance(first, Scalar) and (pair := _PAIR.fullmatch(first.text)):
             return f"write `{{{pair[1]}: {pair[2]}}}`"
+        if key == "perCount" and isinstance(first, Scalar):
+            return f'write the limit before its claim: `{{"2": {first.text}}}`'
         name = first.by_key.get("name") if isinstance(first, Mapping) else None
         if name is not None and isinstance(name.value, Scalar):
             return f"names are keys here: write `{name.value.text}: …`"
