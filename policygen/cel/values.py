@@ -229,7 +229,7 @@ _NUMBERS = frozenset({int, Uint, float})
 
 
 _Pairs: TypeAlias = dict[tuple[int, int], tuple[Value, Value]]
-"""Lists and maps that have been compared, by identity; the values are kept so that no other takes their place."""
+"""Lists and maps that have been compared, by identity; kept, so that no other takes their place."""
 
 
 def equal(left: Value, right: Value) -> bool:
@@ -248,7 +248,7 @@ def equal(left: Value, right: Value) -> bool:
 
 
 def _equal(left: Value, right: Value, seen: _Pairs) -> bool:
-    """The same within a comparison: a pair that was `seen` was equal, or there would be nothing left to ask."""
+    """The same within a comparison: a pair that was `seen` is equal, or all would have ended there."""
     kind, other = type(left), type(right)
     if kind is other and kind in _PLAIN:
         return bool(left == right)

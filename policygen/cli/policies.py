@@ -132,8 +132,9 @@ def _search(folder: Path, depth: int) -> Iterator[_Folder]:
 
 
 def _is_other(path: Path) -> bool:
-    """Whether a file is a suite or a kustomization by its name."""
-    return path.name in _KUSTOMIZATIONS or path.stem == "suite" or path.stem.endswith(".suite")
+    """Whether a file is a suite or a kustomization by its name, or the JSON Schema of something."""
+    is_suite = path.stem == "suite" or path.stem.endswith(".suite")
+    return path.name in _KUSTOMIZATIONS or is_suite or reader.is_json_schema(path)
 
 
 def _read(paths: Iterable[Path], found: Diagnostics) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,7 @@ MAX_DOCUMENT: Final = 10 * 1024 * 1024
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Files that are read when a directory is named."""
 
+_SCHEMA_SUFFIX: Final = ".schema.json"
 _CHUNK: Final = 1024 * 1024
 _SEPARATOR: Final = re.compile(rb"^---([^\n]*)\n?", re.MULTILINE)
 _PathKey: TypeAlias = tuple[str | int, ...]
@@ -74,10 +75,7 @@ def read_paths(
     """The objects of files and directories (their `.yaml`, `.yml` and `.json` files, by name)."""
     for path in paths:
         if path.is_dir():
-            pattern = "**/*" if recursive else "*"
-            inside = sorted(
-                entry for entry in path.glob(pattern) if entry.suffix in SUFFIXES and entry.is_file()
-            )
+            inside = files_in(path, recursive=recursive)
             if not inside:
                 _report(
                     make(
@@ -89,6 +87,28 @@ def read_paths(
                 yield from read_path(entry, found)
         else:
             yield from read_path(path, found)
+
+
+def files_in(folder: Path, *, recursive: bool = False) -> list[Path]:
+    """The files that a directory stands for, by name, without the JSON Schemas that editors use."""
+    return sorted(
+        entry
+        for entry in folder.glob("**/*" if recursive else "*")
+        if entry.suffix in SUFFIXES and entry.is_file() and not is_json_schema(entry)
+    )
+
+
+def is_json_schema(path: Path) -> bool:
+    """Whether a file is a `*.schema.json` that holds a JSON Schema, such as `init` writes."""
+    if not path.name.endswith(_SCHEMA_SUFFIX):
+        return False
+    try:
+        if path.stat().st_size > MAX_DOCUMENT:
+            return False
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "$schema" in value and "apiVersion" not in value
 
 
 def read_path(path: Path, found: Diagnostics | None = None) -> Iterator[Document]:

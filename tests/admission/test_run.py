@@ -407,3 +407,13 @@ def test_values_that_outgrow_memory_are_refused(step: str, capsys: pytest.Captur
     shown = capsys.readouterr()
     assert "error[value-too-large]" in shown.err
     assert "unchanged" not in shown.out + shown.err
+
+
+def test_a_fresh_scaffold_is_read_as_a_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "fresh"]) == 0
+    capsys.readouterr()
+
+    assert run(["run", "-p", "fresh", "-f", "fresh/fixtures"]) in {0, 1}
+    assert run(["devices", "match", "true", "-f", "fresh", "--profile", "dgx-a100"]) == 0
+    assert "apiVersion`" not in capsys.readouterr().err

@@ -148,3 +148,22 @@ def test_lines_from_standard_input(capsys, monkeypatch):
 def test_evaluation_is_bounded(capsys):
     assert run(["eval", "[1,2,3,4,5,6,7,8,9,10].all(a, " * 7 + "true" + ")" * 7]) == 1
     assert capsys.readouterr().err == "operation cancelled: actual cost limit exceeded\n"
+
+
+def test_a_file_with_several_objects_is_one_too_many(capsys, tmp_path):
+    path = tmp_path / "pods.yaml"
+    path.write_text(f"---\n{POD}---\n# nothing\n---\n{POD}")
+
+    assert run(["eval", "object.kind", "--object", str(path)]) == 2
+    assert f"`{path}` holds 2 objects, `--object` takes one" in capsys.readouterr().err
+
+    path.write_text(f"# first\n---\n{POD}---\n")
+    assert run(["eval", "object.kind", "--object", str(path)]) == 0
+
+
+def test_what_was_not_given_is_named(capsys, pod):
+    assert run(["eval", "object.metadata.name"]) == 1
+    assert "note: no `--object` was given, so `object` is null\n" in capsys.readouterr().err
+
+    assert run(["eval", "object.spec.nothing == 'params'", "--object", pod]) == 1
+    assert "note" not in capsys.readouterr().err

@@ -202,3 +202,16 @@ def test_json_numbers_keep_their_value(number):
     (document,) = reader.read_text(json.dumps({"apiVersion": "v1", "kind": "X", "n": number}))
 
     assert math.isclose(document.value["n"], number, rel_tol=1e-15)
+
+
+def test_the_json_schemas_in_a_directory_are_no_manifests(tmp_path):
+    schema = tmp_path / "policygen.schema.json"
+    schema.write_text('{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}')
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: X\n")
+    (tmp_path / "b.schema.json").write_text('{"apiVersion": "v1", "kind": "Y"}')
+    found = Diagnostics()
+
+    assert [document.value["kind"] for document in reader.read_paths([tmp_path], found)] == ["X", "Y"]
+    assert not list(found)
+    assert list(reader.read_paths([schema], found)) == []
+    assert [item.code for item in found] == ["manifest-not-object"]

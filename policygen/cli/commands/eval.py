@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,13 @@ if TYPE_CHECKING:
     from policygen.cli.session import Session
 
 _LATEST = "1.36"
+_OPTIONS = {
+    "object": "--object",
+    "oldObject": "--old-object",
+    "params": "--params",
+    "namespaceObject": "--namespace",
+}
+"""Variable -> the option that gives it."""
 
 
 @click.command("eval")
@@ -62,7 +72,7 @@ def command(
 
     version = parse(kubernetes)
     files = {"object": object_file, "oldObject": old_object, "params": params, "namespaceObject": namespace}
-    given = {name: _manifest(path) for name, path in files.items() if path is not None}
+    given = {name: _manifest(path, _OPTIONS[name]) for name, path in files.items() if path is not None}
     given |= dict(_variable(text) for text in variables)
     if device is not None:
         if given:
@@ -70,14 +80,25 @@ def command(
         session = Session.for_device(version, _device(device), output=output, cost=cost, tree=tree)
     else:
         session = Session.for_policy(version, given, stored=stored, output=output, cost=cost, tree=tree)
-    if expression is not None:
-        return session.run(expression)
-    return _interact(session)
+    if expression is None:
+        return _interact(session)
+    code = session.run(expression)
+    if code == codes.FAILED and device is None:
+        _say_what_is_missing(expression, given)
+    return code
 
 
-def _manifest(path: Path) -> object:
+def _say_what_is_missing(expression: str, given: Mapping[str, object]) -> None:
+    """Name the options for the variables that an expression which failed speaks of."""
+    code = re.sub(r"""'[^']*'|"[^"]*\"""", "''", expression)
+    for name, option in _OPTIONS.items():
+        if name not in given and re.search(rf"(?<![\w.]){name}\b", code):
+            click.echo(f"note: no `{option}` was given, so `{name}` is null", err=True)
+
+
+def _manifest(path: Path, option: str) -> object:
     """The one value of a YAML or JSON file."""
-    from policygen.kube.reader import load
+    from policygen.kube.reader import load, split_stream
 
     try:
         text = path.read_text(encoding="utf-8")
@@ -85,10 +106,21 @@ def _manifest(path: Path) -> object:
         fail("unreadable-file", f"cannot read `{path}`: {error.strerror or error}")
     except UnicodeDecodeError:
         fail("unreadable-file", f"cannot read `{path}`: it is not UTF-8")
-    value = load(text, str(path))
-    if value is None:
+    stream = BytesIO(text.encode("utf-8", "surrogatepass"))
+    documents = list(split_stream(stream, str(path)))
+    if len(documents) > 1:
+        values = [value for raw in documents if (value := load(raw.data.decode(), str(path))) is not None]
+    else:
+        values = [load(text, str(path))]
+    if len(values) > 1:
+        fail(
+            "several-objects",
+            f"`{path}` holds {len(values)} objects, `{option}` takes one",
+            help=("write the object that you mean into a file of its own",),
+        )
+    if not values or values[0] is None:
         fail("empty-manifest", f"`{path}` holds no object")
-    return value
+    return values[0]
 
 
 def _variable(text: str) -> tuple[str, object]:
@@ -98,7 +130,7 @@ def _variable(text: str) -> tuple[str, object]:
     if not equals or not name.isidentifier():
         raise click.UsageError(f"--var needs NAME=YAML, not `{text}`")
     if value.startswith("@"):
-        return name, _manifest(Path(value[1:]))
+        return name, _manifest(Path(value[1:]), "--var")
     return name, load(value, f"--var {name}")
 
 
@@ -107,7 +139,7 @@ def _device(path: Path) -> dict[str, object]:
     from policygen.dra.convert import read_device, read_slice
     from policygen.dra.selectors import device_value
 
-    manifest = _manifest(path)
+    manifest = _manifest(path, "--device")
     if isinstance(manifest, dict) and manifest.get("kind") == "ResourceSlice":
         found = read_slice(manifest).devices
         if not found:

@@ -281,7 +281,7 @@ def _streams(path: Path, found: Diagnostics) -> Iterator[tuple[str, Any]]:
         return
     entries: Iterable[Path] = (path,)
     if path.is_dir():
-        entries = sorted(each for each in path.glob("*") if each.suffix in reader.SUFFIXES and each.is_file())
+        entries = reader.files_in(path)
         if not entries:
             found.error("manifest-not-found", f"directory `{path}` has no .yaml, .yml or .json file")
     for entry in entries:
