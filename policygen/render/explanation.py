@@ -46,6 +46,8 @@ def _one(told: Explanation, paint: _Paint, everything: bool) -> Iterator[str]:
         yield from _refused(told)
     for warning in told.outcome.warnings:
         yield f"  {paint('33;1', 'warning')}: {warning}"
+    for note in told.notes:
+        yield f"  note: {note}"
     for item in told.applied:
         if item.ignored:
             who = _who(item.rule, item.policy)
@@ -217,6 +219,7 @@ def _data(told: Explanation) -> dict[str, Any]:
             "place": _place(refused.span),
         },
         "warnings": list(told.outcome.warnings),
+        "notes": list(told.notes),
         "changes": [
             {
                 "rule": step.rule,

@@ -15,7 +15,7 @@ from policygen.admission.request import AdmissionRequest
 from policygen.admission.server import admit
 from policygen.diagnostics import Diagnostic, Diagnostics
 from policygen.kube import names
-from policygen.verify import expect, golden
+from policygen.verify import default_class, expect, golden
 from policygen.verify.expect import Answer, fault
 from policygen.verify.golden import Wanted
 from policygen.verify.report import CaseResult, Finding
@@ -140,7 +140,16 @@ def _run(where: Setting, case: Case, *, update: bool) -> tuple[list[Finding], Wa
         findings.append(fault(answer, "golden", "there is no object to compare with a golden"))
     if case.expect.devices is not None:
         findings += _devices(where, answer)
-    return findings, wanted
+    note = default_class.note(cluster, sent, outcome) if findings else ""
+    return [_noted(finding, note, outcome) for finding in findings] if note else findings, wanted
+
+
+def _noted(finding: Finding, note: str, outcome: Outcome) -> Finding:
+    """A failure about the priority class with a note on it."""
+    said = finding.diagnostic
+    if not default_class.concerns(finding.policy, said.message, finding.changes, outcome):
+        return finding
+    return replace(finding, diagnostic=replace(said, notes=(*said.notes, note)))
 
 
 def _against(answer: Answer, found: Wanted) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from policygen.admission.server import admit
 from policygen.diagnostics import Span
 from policygen.kube import objects
 from policygen.merge.diff import diff
-from policygen.verify import nearly, refusals, scheduling
+from policygen.verify import default_class, nearly, refusals, scheduling
 from policygen.verify import steps as attribution
 from policygen.verify.expect import APPLIED
 from policygen.verify.nearly import NotApplied
@@ -67,6 +67,8 @@ class Explanation:
     applied: tuple[Applied, ...]
     missed: tuple[NotApplied, ...]
     topics: tuple[Topic, ...]
+    notes: tuple[str, ...] = ()
+    """What is easily misunderstood."""
     pods: tuple[Explanation, ...] = ()
     """For a workload: what happens to the pods that its controller then creates."""
 
@@ -86,6 +88,9 @@ _TEMPLATES: Final[Mapping[str, tuple[str, ...]]] = {
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
 }
 """Built-in kinds whose controllers create pods, and where the pod stands in them."""
+
+_OF_CLASS: Final = ("spec.priorityClassName", "spec.priority", "spec.preemptionPolicy")
+"""What a PriorityClass fills in."""
 
 _OWNERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "Deployment": ("apps/v1", "ReplicaSet", "replicaset-controller"),
@@ -137,7 +142,7 @@ class Explainer:
         steps = attribution.steps(self.cluster, request, self.subject, sorted(acting)) if acting else []
         given = request.object or request.old_object or {}
         pod = outcome.object if request.kind.kind == "Pod" and request.operation != "DELETE" else None
-        filled = self._filled(request, plain) if outcome.allowed else []
+        filled = self._filled(request) if outcome.allowed else []
         topics = [] if pod is None else scheduling.topics(pod, self.cluster, self.inventory)
         return Explanation(
             title=objects.describe(given),
@@ -150,18 +155,31 @@ class Explainer:
             applied=tuple(self._applied(outcome)),
             missed=tuple(nearly.missed(self.cluster, request, plain, self.subject)),
             topics=tuple(topics),
+            notes=tuple(filter(None, [default_class.note(self.cluster, request, outcome)])),
         )
 
-    def _filled(self, request: AdmissionRequest, plain: Outcome) -> Iterator[Filled]:
-        """What defaults of LimitRanges and of a default PriorityClass come to."""
+    def _filled(self, request: AdmissionRequest) -> Iterator[Filled]:
+        """What defaults of LimitRanges and of a default PriorityClass come to.
+
+        Quotas are left out, as they may refuse what has no defaults. What is refused tells nothing.
+        """
+        bare = without_policies(self.cluster)
+        bare = replace(bare, plugins=bare.plugins - {"ResourceQuota"})
+        plain = admit(bare, request)
         spans = {id(item.value): item.span for item in self.subject.manifests}
         for kind in ("PriorityClass", "LimitRange"):
             defaults = [obj for obj in _stored(self.cluster, kind) if _is_default(obj, request.namespace)]
-            if not defaults or plain.object is None:
+            if kind == "PriorityClass" and default_class.named_class(request):
                 continue
-            before = admit(without_policies(_without(self.cluster, defaults)), request)
+            if not defaults or plain.object is None or not plain.allowed:
+                continue
+            before = admit(_without(bare, defaults), request)
+            if before.object is None or not before.allowed:
+                continue
             by = " and ".join(objects.describe(obj) for obj in defaults)
-            for said in say(diff(before.object or before.seen, plain.object)):
+            for said in say(diff(before.object, plain.object)):
+                if kind == "PriorityClass" and said.change.path not in _OF_CLASS:
+                    continue
                 yield Filled(by, said, spans.get(id(defaults[0])))
 
     def _applied(self, outcome: Outcome) -> Iterator[Applied]:

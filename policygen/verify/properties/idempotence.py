@@ -12,6 +12,7 @@ from typing import Any
 
 from policygen.admission.cluster import Cluster
 from policygen.admission.outcome import Outcome
+from policygen.admission.request import AdmissionRequest
 from policygen.admission.server import admit
 from policygen.diagnostics import Label, make
 from policygen.merge.diff import Change, diff
@@ -83,7 +84,10 @@ def _again(cluster: Cluster, bare: Cluster, trial: Trial, outcome: Outcome) -> t
 
 
 def _updated(cluster: Cluster, bare: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
-    """What policies change when the stored object is sent once more, as `kubectl edit` does."""
+    """What policies change when the stored object is sent once more, as `kubectl edit` does.
+
+    What policies for updates alone do to the first one is what they are for; then they have nothing to do.
+    """
     bound = (entry.policy.match for entry in cluster.mutating_policies)
     if not any(rule.operations & {"UPDATE", "*"} for match in bound for rule in match.rules):
         return [], ""
@@ -92,7 +96,27 @@ def _updated(cluster: Cluster, bare: Cluster, trial: Trial, outcome: Outcome) ->
     plain, second = admit(bare, request), admit(cluster, request)
     if not second.allowed:
         return [], second.message if plain.allowed else ""
-    return diff(example(plain.object or {}), example(second.object or {})), ""
+    changes = diff(example(plain.object or {}), example(second.object or {}))
+    acting = {verdict.policy for verdict in second.verdicts if verdict.kind == "mutated"}
+    if changes and acting.isdisjoint(_of_creations(cluster)):
+        return _updated_again(cluster, bare, replace(request, object=second.object, old_object=second.object))
+    return changes, ""
+
+
+def _of_creations(cluster: Cluster) -> set[str]:
+    """The policies that see objects before they are stored."""
+    return {
+        entry.policy.name
+        for entry in cluster.mutating_policies
+        if any(rule.operations & {"CREATE", "*"} for rule in entry.policy.match.rules)
+    }
+
+
+def _updated_again(cluster: Cluster, bare: Cluster, request: AdmissionRequest) -> tuple[list[Change], str]:
+    plain, again = admit(bare, request), admit(cluster, request)
+    if not again.allowed:
+        return [], again.message if plain.allowed else ""
+    return diff(example(plain.object or {}), example(again.object or {})), ""
 
 
 def _twice(repeated: Cluster, trial: Trial, outcome: Outcome) -> tuple[list[Change], str]:
