@@ -22,6 +22,7 @@ from policygen.compiler.plan.selections import by_path
 from policygen.compiler.plan.targets import Target
 from policygen.compiler.plan.text import (
     all_of,
+    any_of,
     bracket,
     call,
     camel,
@@ -159,20 +160,36 @@ def _map(values: Iterable[tuple[int, str]]) -> str:
 
 
 def _unmoved(node: ir.MovedLimit, target: Target, count: str, limit: str, movable: str) -> Check:
-    """No container is left with a limit, and the message says which one is and what there are claims for."""
-    values = target.containers(init=node.init)
-    left = call(values, "exists", ("container",), f"{count} != '0'")
+    """No container is left with a limit, and the message says which one is and what there are claims for.
+
+    Init containers are looked at even where the rule moves none of theirs: such a limit would take devices
+    beside the claims, which no quota of the class counts.
+    """
+    values, asks = target.containers(), f"{count} != '0'"
+    left = call(values, "exists", ("container",), asks)
     counts = [str(value) for value, _, _ in node.claims]
     known = counts[0] if len(counts) == 1 else ", ".join(counts[:-1]) + " or " + counts[-1]
     message = f"a limit of `{node.resource}` must be {known}: that is what there are claims for"
     expression = None
     if target.single is not None:
-        why = string(" (the name of its claim is taken or too long)")
-        unnamed = ternary(f"{count} in {strings(counts)}", why, "''")
-        said = joined([f"'container `' + container.name + '` asks for ' + {count}", f"({unnamed})"], "+")
-        listed = call(call(values, "filter", ("container",), f"{count} != '0'"), "map", ("container",), said)
+        why = ternary(
+            f"{count} in {strings(counts)}", string(" (the name of its claim is taken or too long)"), "''"
+        )
+        if not node.init:
+            initial = call(
+                target.items(("spec", "initContainers")), "exists", ("init",), "init.name == container.name"
+            )
+            why = ternary(initial, string(" (init containers get no claim)"), why)
+        said = joined([f"'container `' + container.name + '` asks for ' + {count}", f"({why})"], "+")
+        listed = call(call(values, "filter", ("container",), asks), "map", ("container",), said)
         tail = f" of `{node.resource}`: there are claims for {known} only"
         expression = f"{listed}.join(', ')\n+ {string(tail)}"
-    stuck = call(values, "exists", ("container",), all_of([f"{count} != '0'", none_of(movable)]))
+    elif not node.init:
+        message = f"{message}, and init containers get none"
+    movables = target.containers(init=node.init)
+    stuck = call(movables, "exists", ("container",), all_of([asks, none_of(movable)]))
+    if not node.init:
+        initial = target.items(("spec", "initContainers"))
+        stuck = any_of([stuck, call(initial, "exists", ("container",), asks)])
     before = no_pod(target, all_of([limit, stuck]))
     return Check(no_pod(target, all_of([limit, left])), message, (node.origin,), expression, before)
