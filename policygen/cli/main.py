@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "diff": "Compare the effects of two specs, bundles or git revisions.",
     "devices": "Match selectors with devices, allocate claims, generate inventories.",
     "eval": "Evaluate a CEL expression as the API server does.",
+    "help-error": "Print the page of an error's code.",
     "conformance": "Compare with recorded answers of the API server.",
     "bench": "Measure how fast policygen is here.",
 }
@@ -50,6 +51,7 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"policygen.cli.commands.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
+        _accept_error_format(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -58,13 +60,35 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _accept_error_format(command: click.Command) -> None:
+    """Let a command and those in it take `--error-format`, too; only the main help shows the option."""
+    if any(param.name == "error_format" for param in command.params):
+        return
+    option = click.Option(
+        ["--error-format"],
+        type=click.Choice(FORMATS),
+        hidden=True,
+        expose_value=False,
+        callback=_choose_error_format,
+    )
+    command.params.append(option)
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _accept_error_format(inner)
+
+
+def _choose_error_format(context: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.find_root().params["error_format"] = value
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="policygen")
 @click.option(
     "--error-format",
     type=click.Choice(FORMATS),
     default="full",
-    help="How diagnostics are written to stderr.",
+    help="How diagnostics are written to stderr; may also stand behind the command.",
 )
 def cli(error_format: str) -> None:
     """Compile GPU placement and quota policy for Kubernetes, and prove offline what it does."""
