@@ -11,19 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-TYPO = """\
-apiVersion: policygen.dev/v1alpha1
-kind: PlacementPolicy
-metadata: {name: demo}
-spec:
-  kubernetes: "1.36"
-  rules:
-    - name: gpu
-      match: {uses: {resource: nvidia.com/gpu}}
-      place: {priority: trainning}
-  priorities:
-    training: {value: 1000}
-"""
 
 
 def blocks(language):
@@ -50,7 +37,8 @@ def workplace(tmp_path_factory):
         shutil.copytree(ROOT / name, folder / name)
     [pod] = [block for block in blocks("yaml") if block.startswith("# pod.yaml\n")]
     (folder / "pod.yaml").write_text(pod.removeprefix("# pod.yaml\n"))
-    (folder / "typo.yaml").write_text(TYPO)
+    [typo] = [block for block in blocks("yaml") if "kind: PlacementPolicy" in block]
+    (folder / "typo.yaml").write_text(typo)
     return folder
 
 
