@@ -39,10 +39,16 @@ def describe_profiles() -> list[tuple[str, str]]:
     return [*listed, ("mixed", f"one of each: {', '.join(MIXED)}")]
 
 
+def _longest_beginning(given: str) -> str | None:
+    """The profile that the name goes on from, as `dgx-a100-80gb` does from `dgx-a100`."""
+    words = f"{given.lower().removesuffix('gb')}-"
+    return max((name for name in profile_names() if words.startswith(f"{name}-")), key=len, default=None)
+
+
 def generate(profile: str, nodes: int = 1, prefix: str = "", release: str = "") -> list[Object]:
     """DeviceClasses, Nodes and ResourceSlices of so many machines of a profile."""
     if profile != "mixed" and profile not in MACHINES:
-        close = suggestion(profile, profile_names())
+        close = _longest_beginning(profile) or suggestion(profile, profile_names())
         hints = [f"did you mean `{close}`?"] if close else [f"known profiles: {', '.join(profile_names())}"]
         fail("unknown-profile", f"there is no inventory profile `{profile}`", help=hints)
     names = MIXED if profile == "mixed" else (profile,)

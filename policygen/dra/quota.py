@@ -37,6 +37,11 @@ class Charge:
         total = Quantity.of(self.charged)
         return (self.used + total if self.used is not None else total) > self.hard
 
+    @property
+    def never_fits(self) -> bool:
+        """Whether the quota would refuse this even if nothing else were charged."""
+        return self.hard is not None and Quantity.of(self.charged) > self.hard
+
 
 def class_keys(name: str, extended_resource: str = "") -> tuple[str, ...]:
     """The keys under which a class's devices are counted."""
@@ -98,8 +103,18 @@ def check_quota(
     if namespace is not None:
         claims = [claim for claim in claims if claim.namespace in ("", namespace)]
     charges = claim_charges(claims, classes)
+    alone = [(claim, against_quota(claim_charges([claim], classes), quota)) for claim in claims]
+    never = {charge.key for claim, own in alone for charge in own if charge.never_fits}
+    for claim, own in alone:
+        for charge in own:
+            if charge.never_fits:
+                found.error(
+                    "quota-exceeded",
+                    f"claim `{claim}` charges {charge.charged} of `{charge.key}`, "
+                    f"quota `{name}` can never grant more than {charge.hard}",
+                )
     for charge in against_quota(charges, quota):
-        if charge.exceeds:
+        if charge.exceeds and charge.key not in never:
             taken = f", {charge.used} of it used" if charge.used else ""
             found.warning(
                 "quota-exceeded",

@@ -417,3 +417,16 @@ def test_a_fresh_scaffold_is_read_as_a_folder(tmp_path, monkeypatch, capsys):
     assert run(["run", "-p", "fresh", "-f", "fresh/fixtures"]) in {0, 1}
     assert run(["devices", "match", "true", "-f", "fresh", "--profile", "dgx-a100"]) == 0
     assert "apiVersion`" not in capsys.readouterr().err
+
+
+def test_a_refusal_for_want_of_an_account_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    source = "{serviceAccountToken: {path: token, audience: vault}}"
+    volume = f"volumes: [{{name: token, projected: {{sources: [{source}]}}}}]"
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}], VOLUME}\n"
+    )
+    Path("pods.yaml").write_text(text.replace("VOLUME", volume))
+
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml"]) == 1
+    assert "`--plugin ServiceAccount` does so here" in capsys.readouterr().err
+    assert run(["run", "-p", "policy.yaml", "-f", "pods.yaml", "--plugin", "ServiceAccount"]) == 0

@@ -225,3 +225,29 @@ def test_a_selector_that_is_too_complex_is_refused(capsys: pytest.CaptureFixture
     assert run(["devices", "match", loops, "--quiet", "--profile", "dgx-a100"]) == 2
 
     assert "too complex, exceeds cost limit" in capsys.readouterr().err
+
+
+def test_a_claim_that_a_quota_can_never_grant_is_an_exit_status(
+    claim: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quota = tmp_path / "quota.yaml"
+    text = (
+        "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: ml}\n"
+        'spec: {hard: {gpu.nvidia.com.deviceclass.resource.k8s.io/devices: "COUNT"}}\n'
+    )
+    command = ["devices", "allocate", "-f", claim, "-f", str(quota), "--profile", "dgx-h100", "--no-picture"]
+
+    quota.write_text(text.replace("COUNT", "3"), encoding="utf-8")
+    assert run(command) == 1
+    assert "quota `q` can never grant more than 3" in capsys.readouterr().err
+    quota.write_text(text.replace("COUNT", "4"), encoding="utf-8")
+    assert run(command) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("dgx-a100-80gb", "dgx-a100"), ("dgx-a100-40gb", "dgx-a100-40"), ("dgx-h10", "dgx-h100")],
+)
+def test_the_profile_that_was_meant(given: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["devices", "inventory", "--profile", given]) == 2
+    assert f"did you mean `{meant}`?" in capsys.readouterr().err

@@ -77,3 +77,19 @@ def test_a_class_that_the_quota_does_not_list_is_unlimited() -> None:
     )
 
     assert [each.code for each in found] == ["quota-not-limited"]
+
+
+def test_a_claim_that_can_never_be_granted_is_an_error() -> None:
+    small, large = (
+        claim({"name": "r", "exactly": {"deviceClassName": "gpu", "count": count}}) for count in (3, 5)
+    )
+
+    def said(claims, used="0"):
+        found = Diagnostics()
+        check_quota(claims, CLASSES, quota(used=used), found)
+        return [(each.severity, each.code) for each in found]
+
+    assert said([small]) == []
+    assert said([small, small]) == [("warning", "quota-exceeded")]
+    assert said([small], used="2") == [("warning", "quota-exceeded")]
+    assert said([small, large]) == [("error", "quota-exceeded")]

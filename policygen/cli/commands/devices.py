@@ -123,7 +123,7 @@ def allocate(
 ) -> int:
     """Allocate all claims together on every node, as the scheduler would, and say why where it cannot.
 
-    The exit status is 1 when no node can serve the claims.
+    The exit status is 1 when no node can serve the claims, or a quota can never grant one of them.
     """
     from policygen.dra.advice import advise, try_node
     from policygen.dra.allocator import Allocator
@@ -166,7 +166,7 @@ def allocate(
     if advice and not as_json:
         click.echo("\n" + device_report.advice_text(advise(allocator, nodes, claims)), nl=False)
     report(found.sorted())
-    return OK if fitting else FAILED
+    return OK if fitting and not found.has_errors else FAILED
 
 
 @command.command("inventory")

@@ -27,6 +27,8 @@ OPERATIONS: dict[str, Operation] = {"create": "CREATE", "update": "UPDATE", "del
 _CHUNK_DOCUMENTS = 64
 _CHUNK_BYTES = 256 * 1024
 _KEPT_REFUSALS = 100
+_NO_ACCOUNT = "must not be specified when serviceAccountName is not set"
+_ACCOUNT_HELP = "most clusters name the account before that: `--plugin ServiceAccount` does so here"
 
 Paths = tuple[Path, ...]
 _PATH = click.Path(path_type=Path)
@@ -370,4 +372,5 @@ def _refusal(given: dict[str, Any], where: str, outcome: Outcome) -> Diagnostic:
         "request-refused",
         f"{named} is refused with {outcome.code}",
         notes=(f"the API server says: {outcome.message}",),
+        help=(_ACCOUNT_HELP,) if _NO_ACCOUNT in outcome.message else (),
     )
