@@ -48,16 +48,25 @@ class Document:
         """The document as a source whose lines count as in the file."""
         return Source(self.name, "\n" * (self.line - 1) + self.text)
 
-    @cached_property
+    @property
     def spans(self) -> dict[_PathKey, Span]:
         """The place of every value by its path; the text is read again when this is first asked."""
+        return self._places[0]
+
+    @cached_property
+    def _places(self) -> tuple[dict[_PathKey, Span], dict[_PathKey, Span]]:
+        """The places of values and of their keys."""
         try:
             root = yaml11.compose(self.text)
         except yaml.YAMLError:
             root = None
-        found: dict[_PathKey, Span] = {}
+        values: dict[_PathKey, Span] = {}
+        keys: dict[_PathKey, Span] = {}
         if root is not None:
-            _collect(root, self.source, self.line, (), found)
+            _collect(root, self.source, self.line, (), values, keys)
+        return self._below(values), self._below(keys)
+
+    def _below(self, found: dict[_PathKey, Span]) -> dict[_PathKey, Span]:
         start = len(self.item)
         return {path[start:]: span for path, span in found.items() if path[:start] == self.item}
 
@@ -67,6 +76,11 @@ class Document:
         while key and key not in self.spans:
             key = key[:-1]
         return self.spans.get(key) or Span(self.source, self.line - 1, self.line - 1)
+
+    def key_span(self, path: Iterable[str | int]) -> Span:
+        """The place of the key that a path ends in; that of the value where it is an item of a list."""
+        key = tuple(path)
+        return self._places[1].get(key) or self.span(key)
 
 
 def read_paths(
@@ -370,17 +384,26 @@ def _mended(value: Any) -> Any:
             return value
 
 
-def _collect(node: yaml.Node, source: Source, line: int, path: _PathKey, found: dict[_PathKey, Span]) -> None:
+def _collect(
+    node: yaml.Node,
+    source: Source,
+    line: int,
+    path: _PathKey,
+    found: dict[_PathKey, Span],
+    keys: dict[_PathKey, Span],
+) -> None:
     found[path] = _node_span(node, source, line)
     if len(path) > yaml11.MAX_DEPTH:
         return
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
-                _collect(value, source, line, (*path, yaml11.key_text(key)), found)
+                below = (*path, yaml11.key_text(key))
+                keys[below] = _node_span(key, source, line)
+                _collect(value, source, line, below, found, keys)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            _collect(value, source, line, (*path, index), found)
+            _collect(value, source, line, (*path, index), found, keys)
 
 
 def _node_span(node: yaml.Node, source: Source, line: int) -> Span:

@@ -30,6 +30,8 @@ def _failures(report: Report) -> list[Diagnostic]:
     results += [(result.version, result.findings) for result in report.properties]
     for version, findings in results:
         for finding in findings:
+            if finding.diagnostic in report.diagnostics:
+                continue
             shown_on = versions.setdefault(finding.diagnostic, [])
             if version not in shown_on:
                 shown_on.append(version)

@@ -99,7 +99,9 @@ def run(where: Setting, *, update: bool = False) -> Iterator[Ran]:
 def run_one(where: Setting, case: Case, *, update: bool = False) -> Ran:
     """The result of one case."""
     started = time.perf_counter()
+    faults = (*case.faults, *expect.unknown_names(case, where.subject.names))
     findings, wanted = _run(where, case, update=update)
+    findings = [*map(Finding, faults), *findings]
     seconds = time.perf_counter() - started
     result = CaseResult(
         where.suite.name, case.name, where.subject.version, case.span, tuple(findings), seconds

@@ -183,9 +183,9 @@ def _value(answer: Answer, expected: ExpectedValue) -> Iterator[Finding]:
         unknown = paths.undeclared(answer.schema, expected.steps)
         if unknown is not None:
             step, near = unknown
-            message = f"case `{name}`: {answer.schema.kind} has no field `{step}`"
+            message = f"`{expected.text}`: {answer.schema.kind} has no field `{step}`"
             help = [f"did you mean `{near}`?"] if near else []
-            yield Finding(make("error", "suite-path", message, expected.span, help=help))
+            yield Finding(make("error", "suite-path", message, expected.path_span, help=help))
             return
     got = paths.get(result, expected.steps)
     wanted = paths.ABSENT if expected.value is None else expected.value
@@ -272,8 +272,9 @@ def unknown_names(case: Case, known: Iterable[str]) -> Iterator[Diagnostic]:
                 near = suggestion(name, pool)
                 listed = ", ".join(f"`{item}`" for item in pool)
                 help = [f"did you mean `{near}`?"] if near else [f"rules and policies: {listed or 'none'}"]
-                message = f"case `{case.name}` names `{name}`, which is no rule and no policy"
-                yield make("error", "suite-unknown-rule", message, case.expect.spans[key], help=help)
+                span = case.expect.spans[f"{key}.{name}"]
+                message = f"`{key}` names `{name}`, which is no rule and no policy"
+                yield make("error", "suite-unknown-rule", message, span, help=help)
 
 
 def shown(value: Any) -> str:

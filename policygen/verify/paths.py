@@ -39,10 +39,21 @@ ABSENT: Final = _Absent()
 
 
 class PathError(ValueError):
-    """The text is no path; the message says why, in words for the user."""
+    """The text is no path; the message says why, in words for the user, and `hint` what may be meant."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 _NAME: Final = re.compile(r"[^.\[\]\"'\s]+")
+_UNQUOTED: Final = re.compile(
+    r"(?P<map>.*\b(?:limits|requests|labels|annotations|nodeSelector|matchLabels|hard))"
+    r"\.(?P<key>[\w-]+(?:\.[\w-]+)+/[\w./-]+)"
+)
+"""A map whose keys have dots, and a key that is not quoted."""
+
+_BARE: Final = re.compile(r"\[([A-Za-z_][\w.-]*)\]")
 _BRACKET: Final = re.compile(
     r"""\[(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<index>-?\d+)|(?P<field>[\w-]+)=(?P<value>"[^"]*"|[^\]]*))\]"""
 )
@@ -50,13 +61,20 @@ _BRACKET: Final = re.compile(
 
 def parse(text: str) -> tuple[Step, ...]:
     """The steps of a path; raises `PathError`."""
+    unquoted = _UNQUOTED.fullmatch(text)
+    if unquoted is not None:
+        meant = f'{unquoted["map"].rpartition(".")[2]}["{unquoted["key"]}"]'
+        raise PathError("a key with dots is quoted", f"write `{meant}`")
     found: list[Step] = []
     at = 0
     while at < len(text):
         if text[at] == "[":
             match = _BRACKET.match(text, at)
             if match is None:
-                raise PathError(f'`{text[at:]}` is not `[0]`, `[name=value]` or `["key"]`')
+                bare = _BARE.match(text, at)
+                name = found[-1] if found and isinstance(found[-1], str) else ""
+                hint = f"write `{name}[name={bare[1]}]`" if bare is not None else ""
+                raise PathError(f'`{text[at:]}` is not `[0]`, `[name=value]` or `["key"]`', hint)
             found.append(_bracket(match))
         else:
             if text[at] == "." and found:

@@ -173,7 +173,7 @@ class Check:
         self.found.error(
             "suite-unknown-key",
             f"{self._place(path)} has no key `{key}`",
-            self.document.span((*path, key)),
+            self.document.key_span((*path, key)),
             "unknown key",
             help=[f"did you mean `{near}`?"] if near else [f"known keys: {known}"],
         )

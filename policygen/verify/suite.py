@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from policygen.admission.request import Operation, UserInfo
-from policygen.diagnostics import Diagnostics, Span, suggestion
+from policygen.diagnostics import Diagnostic, Diagnostics, Span, make, suggestion
 from policygen.kube import reader
 from policygen.kube.catalog import SUPPORTED
 from policygen.kube.names import CLUSTER_SCOPED
@@ -29,6 +29,8 @@ class ExpectedValue:
     steps: tuple[paths.Step, ...]
     value: Any
     span: Span = field(compare=False, repr=False)
+    path_span: Span = field(compare=False, repr=False)
+    """The place of the path itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Expect:
     golden: Path | None = None
     devices: Mapping[str, tuple[str, ...]] | None = None
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
-    """Place of each key."""
+    """Place of each key, and of each name below `matched` and `changed` as `matched.NAME`."""
 
     @property
     def is_empty(self) -> bool:
@@ -67,6 +69,8 @@ class Case:
     cluster: tuple[Located, ...]
     expect: Expect
     span: Span = field(compare=False, repr=False)
+    faults: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+    """What of it could not be read; it is reported with the suite, and the case does not pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,8 @@ class _Loader:
     document: Document
     path: Path
     found: Diagnostics
+    _faults: list[Diagnostic] = field(default_factory=list)
+    """Of the case that is being read."""
 
     def suite(self) -> Suite:
         value = self.document.value
@@ -192,7 +198,7 @@ class _Loader:
                 self.found.error(
                     "suite-value",
                     f"`{key}` is no question to the authorizer",
-                    self._span("authorizer", key),
+                    self.document.key_span(("authorizer", key)),
                     help=[
                         "write `user|verb|group|resource|subresource|namespace|name`, "
                         "where parts may be empty, or `user|verb|/path`"
@@ -227,6 +233,7 @@ class _Loader:
         fixtures: Fixtures,
     ) -> Iterator[Case]:
         """One case; a variant's keys win, its `set`, `remove` and `expect` come on top of the case's."""
+        self._faults = []
         layers = [(raw, path), variant] if variant else [(raw, path)]
         top: dict[str, tuple[Any, _Path]] = {}
         for layer, at in layers:
@@ -237,7 +244,7 @@ class _Loader:
         expect = self._expect(
             [(layer["expect"], (*at, "expect")) for layer, at in layers if "expect" in layer]
         )
-        if expect.is_empty:
+        if expect.is_empty and not self._faults:
             self.found.error(
                 "suite-no-expectation",
                 f"case `{name}` expects nothing, so it cannot fail",
@@ -266,6 +273,7 @@ class _Loader:
             cluster=tuple(self._objects(*top["cluster"][1])) if "cluster" in top else (),
             expect=expect,
             span=span,
+            faults=tuple(self._faults),
         )
 
     def _check_operation(self, top: dict[str, tuple[Any, _Path]], name: str, span: Span) -> bool:
@@ -296,12 +304,14 @@ class _Loader:
     def _changed(self, obj: dict[str, Any] | None, layer: dict[str, Any], at: _Path) -> dict[str, Any] | None:
         if obj is None:
             return None
-        for text in _many(layer.get("remove")):
-            steps = self._steps(text, (*at, "remove"))
+        listed = isinstance(layer.get("remove"), list)
+        for index, text in enumerate(_many(layer.get("remove"))):
+            place: _Path = (*at, "remove", index) if listed else (*at, "remove")
+            steps = self._steps(text, place)
             if steps:
                 if paths.get(obj, steps) is paths.ABSENT:
                     message = f"`{text}` is not in the object, so nothing can be removed"
-                    self.found.error("suite-path", message, self._span(*at, "remove"))
+                    self._fault(make("error", "suite-path", message, self._span(*place)))
                 obj = paths.remove(obj, steps)
         for text, value in (layer.get("set") or {}).items():
             steps = self._steps(text, (*at, "set", text))
@@ -313,8 +323,14 @@ class _Loader:
         try:
             return paths.parse(text)
         except paths.PathError as error:
-            self.found.error("suite-path", f"`{text}` is not a path: {error}", self._span(*at))
+            message, help = f"`{text}` is not a path: {error}", [error.hint] if error.hint else []
+            self._fault(make("error", "suite-path", message, self.document.key_span(at), help=help))
             return ()
+
+    def _fault(self, diagnostic: Diagnostic) -> None:
+        """A fault that keeps a case from being what was meant: it cannot pass."""
+        self.found.add(diagnostic)
+        self._faults.append(diagnostic)
 
     def _expect(self, layers: list[tuple[dict[str, Any], _Path]]) -> Expect:
         merged: dict[str, Any] = {}
@@ -324,10 +340,16 @@ class _Loader:
             for key, item in raw.items():
                 spans[key] = self._span(*path, key)
                 merged[key] = item
+                if key in ("matched", "changed"):
+                    for index, name in enumerate(_many(item)):
+                        spans[f"{key}.{name}"] = self._span(*path, key, index)
             for text, value in (raw.get("values") or {}).items():
                 steps = self._steps(text, (*path, "values", text))
                 if steps:
-                    values[text] = ExpectedValue(text, steps, value, self._span(*path, "values", text))
+                    place = (*path, "values", text)
+                    values[text] = ExpectedValue(
+                        text, steps, value, self._span(*place), self.document.key_span(place)
+                    )
         devices = merged.get("devices")
         return Expect(
             matched=_many(merged["matched"]) if "matched" in merged else None,

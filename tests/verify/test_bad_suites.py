@@ -9,7 +9,8 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from policygen.render import full
+from policygen.render import full, junit
+from policygen.render import report as rendering
 from policygen.verify.engine import Options, verify
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases" / "bad_suites.yaml").read_text(encoding="utf-8"))
@@ -81,8 +82,21 @@ def test_fault_is_told(case: dict[str, Any], folder: Path, snapshot: SnapshotAss
         (folder / name).write_text(text, encoding="utf-8")
 
     report = verify([Path("suite.yaml")], Options(properties=()))
-    told = [*report.diagnostics, *(finding.diagnostic for finding in report.findings)]
+    told = list(dict.fromkeys([*report.diagnostics, *(finding.diagnostic for finding in report.findings)]))
 
     assert not report.passed
     assert sorted({item.code for item in told if item.severity == "error"}) == case["codes"]
     assert full.render(told) == snapshot
+
+
+def test_a_case_that_cannot_be_read_does_not_pass(folder: Path):
+    case = {"name": "a", "object": "trainer", "expect": {"matched": "pool", "values": {"spec.": None}}}
+    (folder / "suite.yaml").write_text(yaml.safe_dump({**SOUND, "cases": [case]}), encoding="utf-8")
+
+    report = verify([Path("suite.yaml")], Options(properties=()))
+
+    assert [item.status for item in report.cases] == ["failed"]
+    assert rendering.render(report).count("suite-path") == 2, "the code and its page, once"
+    assert "FAIL  suite" in rendering.render(report)
+    assert 'name="a"' in junit.render(report)
+    assert junit.render(report).count("<failure") == 2

@@ -152,7 +152,8 @@ def _render(report: Report, output: str, *, terminal: bool = True) -> str:
                 report, color=terminal and sys.stdout.isatty() and "NO_COLOR" not in os.environ
             )
         case "concise" | "github" | "sarif":
-            shown = [*report.diagnostics, *(finding.diagnostic for finding in report.findings)]
+            found = (finding.diagnostic for finding in report.findings)
+            shown = list(dict.fromkeys((*report.diagnostics, *found)))
             rendered: str = import_module(f"policygen.render.{output}").render(shown)
         case "json":
             from policygen.render import report_json
