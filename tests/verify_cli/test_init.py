@@ -54,6 +54,25 @@ def test_suites_for_the_examples_hold(example, tmp_path):
     assert reached
 
 
+@pytest.mark.parametrize("example", ["secure-ai-pods", "mig-inference", "large-model-memory"])
+def test_a_suite_for_a_simple_spec_proves_it(example, tmp_path, capsys):
+    spec = ROOT / "policies" / example / "policy.yaml"
+
+    assert run(["init", "--from", str(spec), str(tmp_path)]) == 0
+    assert "not reached" not in capsys.readouterr().out
+    assert run(["verify", str(tmp_path)]) == 0
+
+
+def test_parts_that_no_object_reaches_are_listed(tmp_path, capsys):
+    spec = ROOT / "policies" / "amd-pool" / "policy.yaml"
+
+    assert run(["init", "--from", str(spec), str(tmp_path)]) == 0
+    assert "are not reached yet" in capsys.readouterr().out
+    listed = (tmp_path / "suite.yaml").read_text().partition("# Not reached yet")[2]
+    assert "#   `amd-gpus`: no object makes " in listed
+    assert run(["verify", str(tmp_path)]) == 1
+
+
 def test_what_is_not_reached_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     never = "size(object.spec.containers) < 0"

@@ -38,7 +38,12 @@ def command(directory: Path | None, name: str | None, kubernetes: str | None, sp
     rules, with what happens to them now as golden results. Nothing is ever overwritten.
     """
     if spec is not None:
-        _write(_suite_for(spec, directory, kubernetes))
+        from policygen.verify.scaffold import NOT_REACHED
+
+        contents = _suite_for(spec, directory, kubernetes)
+        _write(contents)
+        if any(NOT_REACHED in text for text in contents.values()):
+            click.echo("Some parts of the rules are not reached yet: the end of the suite lists them.")
         click.echo(f"Next: read what the goldens say, then policygen verify {directory or _folder(spec)}")
         return
     from policygen.compiler.json_schema import schema_text
