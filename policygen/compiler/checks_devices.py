@@ -87,6 +87,10 @@ def _check_products(driver: str, conditions: tuple[Condition, ...], found: Diagn
     others = [c for c in conditions if c.type == "string" and c.name in {"productName", "architecture"}]
     candidates = [p for p in products if all(_has(p, c) for c in others)]
     if products and not candidates:
+        names = [Product(name, "0") for name in catalogue.product_names(driver)]
+        named = [c for c in others if c.name == "productName"]
+        if named and any(all(_has(product, c) for c in named) for product in names[len(products) :]):
+            return
         _no_such_product(products, others, found)
         return
     if not bounds or any(all(_has(p, c) for c in bounds) for p in candidates):
@@ -141,7 +145,7 @@ def _first_with(part: str, names: list[str]) -> str:
 def check_product_names(model: Model, found: Diagnostics) -> None:
     """A part of a product's name, where the whole name is wanted, matches nothing."""
     for device in model.devices:
-        known = [product.name for product in catalogue.products(device.driver)]
+        known = catalogue.product_names(device.driver)
         for condition in device.conditions:
             if condition.name != "productName" or condition.operator not in {"==", "in"}:
                 continue

@@ -263,6 +263,12 @@ def products(driver_name: str) -> tuple[Product, ...]:
     return driver.products if driver else ()
 
 
+def product_names(driver_name: str) -> tuple[str, ...]:
+    """The names of all known products, also of those whose memory is not known."""
+    driver = find_driver(driver_name)
+    return (*(product.name for product in driver.products), *driver.other_products) if driver else ()
+
+
 def device_classes(driver_name: str) -> tuple[DeviceClass, ...]:
     """The DeviceClasses that the driver's chart installs."""
     driver = find_driver(driver_name)

@@ -110,6 +110,14 @@ GPU = Driver(
         Product("AMD_Instinct_MI300X_OAM", "196592Mi", {"computeUnits": 304, "simdUnits": 1216}),
         Product("AMD_Instinct_MI325X_OAM", "262128Mi", {"computeUnits": 304, "simdUnits": 1216}),
     ),
+    other_products=(
+        "AMD_Instinct_MI100",
+        "AMD_Instinct_MI250",
+        "AMD_Instinct_MI300A",
+        "AMD_Instinct_MI308X",
+        "AMD_Instinct_MI350X",
+        "AMD_Instinct_MI355X",
+    ),
     sources=("ROCm/k8s-gpu-dra-driver cmd/gpu-kubeletplugin/deviceinfo.go",),
     notes={
         "numaNode": "published as `gpu.amd.com/numaNode` by newer releases, not under the standard name",

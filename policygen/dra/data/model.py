@@ -80,5 +80,7 @@ class Driver:
     device_types: tuple[DeviceType, ...]
     classes: tuple[DeviceClass, ...] = ()
     products: tuple[Product, ...] = ()
+    other_products: tuple[str, ...] = ()
+    """Names of products of which nothing else is known here."""
     sources: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
