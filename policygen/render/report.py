@@ -7,7 +7,7 @@ from dataclasses import replace
 from policygen.diagnostics import Diagnostic
 from policygen.render import full
 from policygen.verify.expect import show_changes
-from policygen.verify.report import CaseResult, PropertyResult, Report, Update
+from policygen.verify.report import CaseResult, PropertyResult, Report, Update, rank
 
 
 def render(report: Report, *, color: bool = False) -> str:
@@ -36,11 +36,11 @@ def _failures(report: Report) -> list[Diagnostic]:
             if version not in shown_on:
                 shown_on.append(version)
     tried = {version for version, _ in results}
+    ordered = sorted(versions, key=rank)
     if len(tried) < 2:
-        return list(versions)
+        return ordered
     return [
-        replace(item, notes=(*item.notes, f"on Kubernetes {', '.join(shown_on)}"))
-        for item, shown_on in versions.items()
+        replace(item, notes=(*item.notes, f"on Kubernetes {', '.join(versions[item])}")) for item in ordered
     ]
 
 

@@ -179,9 +179,13 @@ def _why_not(
     from policygen.verify import nearly
 
     found: dict[str, list[str]] = {}
+    said: set[tuple[object, ...]] = set()
     for item in nearly.missed(cluster, sent, plain, subject):
         lines = found.setdefault(item.rule, [])
         for miss in item.misses:
+            if (item.rule, miss.text, miss.values) in said:
+                continue  # the same reason keeps another policy of the rule away
+            said.add((item.rule, miss.text, miss.values))
             text = "\n".join([f"policy `{item.policy}`: {miss.text}", *(f"  {each}" for each in miss.values)])
             if text not in lines:
                 lines.append(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from policygen.admission.outcome import Outcome, Verdict
@@ -53,7 +53,16 @@ class Answer:
 def failures(answer: Answer) -> Iterator[Finding]:
     """Every expectation that does not hold."""
     expect = answer.case.expect
-    yield from _verdict(answer)
+    values = [(value.text, finding) for value in expect.values for finding in _value(answer, value)]
+    for finding in _verdict(answer):
+        if answer.outcome.allowed or not (missing := [item for item in values if _follows(item[1])]):
+            yield finding
+            continue
+        values = [item for item in values if item not in missing]
+        listed = ", ".join(f"`{path}`" for path, _ in missing)
+        said = finding.diagnostic
+        note = f"so there is no result with the values that are expected at {listed}"
+        yield replace(finding, diagnostic=replace(said, notes=(*said.notes, note)))
     if expect.matched is not None:
         applied = {answer.subject.rule_of(verdict.policy) for verdict in answer.applied}
         yield from _names(answer, "matched", "matched", expect.matched, applied)
@@ -62,11 +71,15 @@ def failures(answer: Answer) -> Iterator[Finding]:
         yield from _names(answer, "changed", "changed the object", expect.changed, changed)
     if expect.unchanged is not None:
         yield from _unchanged(answer, expect.unchanged)
-    for value in expect.values:
-        yield from _value(answer, value)
+    yield from (finding for _, finding in values)
     if expect.warnings is not None:
         yield from _warnings(answer, expect.warnings)
     yield from _vacuous(answer)
+
+
+def _follows(finding: Finding) -> bool:
+    """Whether a missing value says no more than that the request was refused."""
+    return finding.diagnostic.code == "case-failed"
 
 
 def fault(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from policygen.diagnostics import Diagnostic, Span
 from policygen.merge.diff import Change
@@ -23,6 +23,17 @@ class Finding:
     """The smallest object that shows it."""
     changes: tuple[Change, ...] = ()
     """The difference by path, where two results are compared."""
+
+
+_ROOTS: Final = ("verify-not-accepted", "verify-undefined-field", "verify-policy-fails")
+"""What other failures follow from."""
+
+
+def rank(diagnostic: Diagnostic) -> int:
+    """The place of a failure in a report: causes before what follows from them."""
+    if diagnostic.code in _ROOTS:
+        return _ROOTS.index(diagnostic.code)
+    return len(_ROOTS) + diagnostic.code.startswith("verify-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +98,10 @@ class Report:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those of the cases, then those of the properties."""
+        """Root causes first: `rank` says which those are; then the cases, then the other properties."""
         of_cases = [finding for case in self.cases for finding in case.findings]
-        return (*of_cases, *(finding for found in self.properties for finding in found.findings))
+        found = (*of_cases, *(finding for found in self.properties for finding in found.findings))
+        return tuple(sorted(found, key=lambda finding: rank(finding.diagnostic)))
 
     @property
     def passed(self) -> bool:
