@@ -152,6 +152,9 @@ class _Why:
             traces = list(traces_of(self.subject, self.policy.name, place))
             span = traces[0].span if traces else self.subject.place_of(self.policy.name, place)
             text = f"its condition `{condition.name}` is false"
+            if traces and condition.name.startswith(_USES):
+                written = span.source.text[span.start : span.end] if span is not None else ""
+                text, values = f"no container uses `{written or condition.name.removeprefix(_USES)}`", ()
             yield Miss(f"condition `{condition.name}`", text, values, traces[0].text if traces else "", span)
 
     def _tree(self, name: str) -> Expr | None:
@@ -168,6 +171,9 @@ class _Why:
 def _unmet(selector: Selector, labels: dict[str, str]) -> Iterator[Requirement]:
     return (requirement for requirement in selector.requirements if not requirement.matches(labels))
 
+
+_USES = "uses-"
+"""How the conditions are called that a spec's `uses` compiles to."""
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 

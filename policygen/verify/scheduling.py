@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from policygen.admission.cluster import Cluster
+from policygen.dra.convert import read_claim
 from policygen.kube import names
 from policygen.kube.decode_errors import DecodeError
 from policygen.kube.roundtrip import round_trip
@@ -87,6 +88,8 @@ def _devices(
         yield from _claim(entry, namespace, cluster, classes)
     for name in classes:
         yield _class(name, cluster)
+    for key, count in _implicit(spec).items():
+        yield _served(key, count, cluster, inventory)
     if spec.get("resourceClaims"):
         refused = claims.never_created(pod, cluster)
         yield from (f"claim `{name}` {reason}" for name, reason in refused.items())
@@ -95,6 +98,35 @@ def _devices(
             return
     if spec.get("resourceClaims") and inventory:
         yield from _chosen(pod, cluster, inventory)
+
+
+_OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"
+
+
+def _implicit(spec: Mapping[str, Any]) -> dict[str, int]:
+    """The most that one container asks for of each class by a limit."""
+    found: dict[str, int] = {}
+    for container in (*(spec.get("initContainers") or []), *(spec.get("containers") or [])):
+        for key, amount in ((container.get("resources") or {}).get("limits") or {}).items():
+            if key.startswith(_OF_CLASS) and str(amount).isdigit():
+                found[key] = max(found.get(key, 0), int(amount))
+    return found
+
+
+def _served(key: str, count: int, cluster: Cluster, inventory: Sequence[Mapping[str, Any]]) -> str:
+    """What a limit comes to that names a DeviceClass (feature gate `DRAExtendedResource`)."""
+    name = key.removeprefix(_OF_CLASS)
+    if _stored(cluster, "DeviceClass", name) is None:
+        return f"limit `{key}: {count}` is for devices of class `{name}`, which is not known here"
+    told = f"limit `{key}: {count}` is served by DRA as {count} × `{name}`"
+    if not inventory or not count:
+        return told
+    request = {"name": "limit", "exactly": {"deviceClassName": name, "count": count}}
+    wanted = read_claim({"spec": {"devices": {"requests": [request]}}})
+    chosen, reason = claims.first_node(claims.allocator(cluster, inventory), [wanted])
+    if chosen is None:
+        return f"{told}, which cannot be allocated on the inventory: {reason}"
+    return f"{told}: would get {', '.join(f'`{device}`' for device in chosen[0])} of the inventory"
 
 
 def _claim(
@@ -196,6 +228,8 @@ def _resources(spec: Mapping[str, Any]) -> Iterator[str]:
         resources = container.get("resources") or {}
         asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
         for key, amount in asked.items():
+            if key.startswith(_OF_CLASS):
+                continue  # told with the devices
             try:
                 quantity = Quantity.parse(str(amount))
             except QuantityError:

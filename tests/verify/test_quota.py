@@ -44,7 +44,9 @@ SLICE: dict[str, Any] = {
         "driver": "gpu.nvidia.com",
         "nodeName": "node-0",
         "pool": {"name": "node-0", "generation": 1, "resourceSliceCount": 1},
-        "devices": [{"name": f"gpu-{number}"} for number in range(8)],
+        "devices": [
+            {"name": f"gpu-{number}", "attributes": {"type": {"string": "gpu"}}} for number in range(8)
+        ],
     },
 }
 KEY = "a100.deviceclass.resource.k8s.io/devices"
@@ -102,3 +104,19 @@ def test_explain_says_that_the_claim_would_never_be_created(
 
     assert any("would never be created: quota `" in line for line in lines), lines
     assert not any("would get" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("inventory", "said"), [([], "4 × `a100`"), ([SLICE], "would get `gpu-0`, `gpu-1`, `gpu-2`, `gpu-3`")]
+)
+def test_a_limit_that_names_a_class_is_told_with_the_devices(
+    bundle: list[dict[str, Any]], inventory: list[Any], said: str
+):
+    limits = {"deviceclass.resource.kubernetes.io/a100": "4"}
+    container = {"name": "main", "image": "detector:1", "resources": {"limits": limits}}
+    pod = {**POD, "spec": {"containers": [container]}, "metadata": {"name": "other", "namespace": "vision"}}
+
+    told = explain(bundle, pod, stored=inventory)
+    lines = [line for topic in told.topics if topic.name == "devices" for line in topic.lines]
+
+    assert any("is served by DRA as 4 × `a100`" in line and said in line for line in lines), lines

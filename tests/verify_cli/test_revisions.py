@@ -131,3 +131,11 @@ def test_the_working_tree_is_not_touched(capsys):
     run(["diff", "before:ml", "HEAD:ml"])
 
     assert before == {path: path.read_bytes() for path in Path("ml").iterdir()}
+
+
+def test_a_path_of_the_current_folder_is_suggested(capsys, monkeypatch):
+    monkeypatch.chdir("ml")
+
+    assert run(["diff", "before:policy.yaml", "policy.yaml"]) == 2
+
+    assert "did you mean `before:./policy.yaml`?" in capsys.readouterr().err

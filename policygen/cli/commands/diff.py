@@ -150,10 +150,25 @@ def _pairs(old: Side, new: Side) -> Iterator[tuple[Path, Path]]:
                 where = (
                     f"`{side.label}:{side.path.relative_to(side.root)}`" if side.root else f"`{side.path}`"
                 )
-                fail("manifest-not-found", f"cannot read {where}: no such file or directory")
+                fail(
+                    "manifest-not-found",
+                    f"cannot read {where}: no such file or directory",
+                    help=_from_here(side),
+                )
         yield old.path, new.path
     for name in below:
         yield old.path / name, new.path / name
+
+
+def _from_here(side: Side) -> list[str]:
+    """What git suggests where the path is in the current folder of the repository: `REV:./path`."""
+    from policygen.verify.revisions import from_here
+
+    if not side.root:
+        return []
+    named = side.path.relative_to(side.root).as_posix()
+    here = Path(side.root) / from_here(f"./{named}")
+    return [f"did you mean `{side.label}:./{named}`?"] if here.exists() and here != side.path else []
 
 
 def _bundles(path: Path) -> list[str]:
