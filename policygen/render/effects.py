@@ -45,6 +45,7 @@ def text(found: Comparison, *, color: bool = False) -> str:
     for item in found.objects:
         lines.append(f"{item.how} {item.title}")
         lines += [f"    {_painted(line, color)}" for change in item.changes for line in _change_lines(change)]
+        lines += [f"    {note}" for note in item.notes]
     if found.objects:
         lines.append("")
     lines.append(summary(found))
@@ -63,6 +64,8 @@ def verdict(effect: Effect) -> str:
     if effect.changes:
         count = len(effect.changes)
         return f"{count} change" + ("" if count == 1 else "s")
+    if effect.devices:
+        return "other devices"
     return "other warnings" if old.warnings != new.warnings else "other audit annotations"
 
 
@@ -88,6 +91,7 @@ def _details(effect: Effect, color: bool) -> Iterator[str]:
         yield f"  {_painted(line, color)}"
     for because in effect.changes:
         yield f"  {_painted(change_line(because.change), color)}{_reason(because)}"
+    yield from (f"  {line}" for line in effect.devices)
 
 
 def _answers(effect: Effect) -> Iterator[str]:
@@ -154,6 +158,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
             }
             for each in effect.changes
         ],
+        "devices": list(effect.devices),
     }
 
 
@@ -172,6 +177,7 @@ def _object(item: ObjectDifference) -> dict[str, Any]:
     return {
         "object": item.title,
         "how": item.how,
+        "notes": list(item.notes),
         "changes": [
             {
                 "op": change.op,
@@ -194,7 +200,7 @@ def as_markdown(found: Comparison) -> str:
         ]
         out += [markdown.table(("object", "from", "effect"), rows), ""]
         for alike, _ in _grouped(found.different):
-            lines = [*_answers(alike[0]), *(_diff_line(each) for each in alike[0].changes)]
+            lines = [*_answers(alike[0]), *(_diff_line(each) for each in alike[0].changes), *alike[0].devices]
             more = f" (and {len(alike) - 1} alike)" if len(alike) > 1 else ""
             title = f"{alike[0].title}{more}: {verdict(alike[0])}"
             out += [markdown.folded(title, markdown.fenced("\n".join(lines), "diff")), ""]

@@ -15,9 +15,13 @@ from policygen.admission.outcome import Outcome
 from policygen.admission.server import admit
 from policygen.compiler.bundle import ORIGIN
 from policygen.diagnostics import Span
+from policygen.dra.allocation import SelectorError
+from policygen.dra.convert import read_class, read_slice
+from policygen.dra.match import match_devices
+from policygen.dra.selectors import SelectorMatcher
 from policygen.kube import objects
 from policygen.merge.diff import Change, diff
-from policygen.verify import cases, steps
+from policygen.verify import cases, claims, steps
 from policygen.verify.expect import APPLIED
 from policygen.verify.sources import Located
 from policygen.verify.subject import Subject
@@ -51,13 +55,15 @@ class Effect:
     old_rules: tuple[str, ...] = ()
     new_rules: tuple[str, ...] = ()
     """Rules that applied."""
+    devices: tuple[str, ...] = ()
+    """Claims that get other devices of the inventory, a sentence each."""
 
     @property
     def differs(self) -> bool:
         """Whether anything that a client or the cluster would notice is different."""
         old, new = self.old, self.new
         return (
-            bool(self.changes)
+            bool(self.changes or self.devices)
             or (old.allowed, old.code, old.message) != (new.allowed, new.code, new.message)
             or old.warnings != new.warnings
             or dict(old.audit_annotations) != dict(new.audit_annotations)
@@ -72,6 +78,8 @@ class ObjectDifference:
     how: str
     """`added`, `removed` or `changed`."""
     changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What follows on the inventory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,11 @@ class Ground:
     authorizer: Mapping[str, bool] | None = None
     plugins: frozenset[str] = DEFAULT_PLUGINS
 
+    @property
+    def slices(self) -> list[dict[str, Any]]:
+        """The inventory."""
+        return [obj for obj in self.stored if obj.get("kind") == "ResourceSlice"]
+
 
 def ground_of(suite: Suite) -> Ground:
     """The cases and the fixtures of a suite."""
@@ -116,7 +129,8 @@ def ground_of(suite: Suite) -> Ground:
 def compare(old: Subject, new: Subject, grounds: Sequence[Ground]) -> Comparison:
     """Try every request on both."""
     effects = tuple(effect for ground in grounds for effect in _effects(old, new, ground))
-    return Comparison(effects, tuple(_objects(old, new)))
+    slices = {objects.identity(obj): obj for ground in grounds for obj in ground.slices}
+    return Comparison(effects, tuple(_objects(old, new, list(slices.values()))))
 
 
 def _effects(old: Subject, new: Subject, ground: Ground) -> Iterator[Effect]:
@@ -129,8 +143,73 @@ def _effects(old: Subject, new: Subject, ground: Ground) -> Iterator[Effect]:
             reasons = [_reasons(old, before, trial, was), _reasons(new, after, trial, now)]
             changes = tuple(_because(change, *reasons) for change in diff(was.object, now.object))
         yield Effect(
-            objects.describe(trial.object), trial.title, was, now, changes, _rules(old, was), _rules(new, now)
+            objects.describe(trial.object),
+            trial.title,
+            was,
+            now,
+            changes,
+            _rules(old, was),
+            _rules(new, now),
+            tuple(_devices((before, was), (after, now), ground.slices)),
         )
+
+
+def _devices(
+    old: tuple[Cluster, Outcome], new: tuple[Cluster, Outcome], slices: Sequence[dict[str, Any]]
+) -> Iterator[str]:
+    """The claims of a pod that both bundles accept, where they get other devices."""
+    if not slices or not (old[1].allowed and new[1].allowed):
+        return
+    before, after = (_allocated(*side, slices) for side in (old, new))
+    for name in before:
+        if name in after and before[name] != after[name]:
+            yield f"claim `{name}` {_got(after[name])} instead of {_had(before[name])}"
+
+
+def _allocated(
+    cluster: Cluster, outcome: Outcome, slices: Sequence[dict[str, Any]]
+) -> dict[str, tuple[str, ...] | str]:
+    pod = outcome.object
+    if pod is None or pod.get("kind") != "Pod" or not (pod.get("spec") or {}).get("resourceClaims"):
+        return {}
+    return claims.allocate(pod, cluster, slices)
+
+
+def _got(devices: tuple[str, ...] | str) -> str:
+    return f"cannot be allocated ({devices})" if isinstance(devices, str) else f"gets {_listed(devices)}"
+
+
+def _had(devices: tuple[str, ...] | str) -> str:
+    return f"nothing ({devices})" if isinstance(devices, str) else _listed(devices)
+
+
+def _listed(devices: tuple[str, ...]) -> str:
+    return ", ".join(f"`{device}`" for device in devices) or "no device"
+
+
+def _matches(obj: dict[str, Any], slices: Sequence[dict[str, Any]], version: str) -> int | None:
+    """How many devices of the inventory a class means; None for another kind or a broken selector."""
+    if obj.get("kind") != "DeviceClass" or not slices:
+        return None
+    asked = read_class(obj).selectors
+    selectors = [each for each in asked if each is not None]
+    if len(selectors) < len(asked):
+        return None
+    devices = [device for each in slices for device in read_slice(each).devices]
+    try:
+        report = match_devices(selectors, devices, SelectorMatcher(version))
+    except SelectorError:
+        return None
+    return sum(each.verdict == "yes" for each in report.verdicts)
+
+
+def _matching(
+    before: dict[str, Any], after: dict[str, Any], slices: Sequence[dict[str, Any]], version: str
+) -> tuple[str, ...]:
+    old, new = (_matches(obj, slices, version) for obj in (before, after))
+    if old is None or new is None or old == new:
+        return ()
+    return (f"matches {new} device{'' if new == 1 else 's'} of the inventory instead of {old}",)
 
 
 def _cluster(subject: Subject, ground: Ground) -> Cluster:
@@ -168,7 +247,7 @@ def _because(
     return Because(change, text)
 
 
-def _objects(old: Subject, new: Subject) -> Iterator[ObjectDifference]:
+def _objects(old: Subject, new: Subject, slices: Sequence[dict[str, Any]]) -> Iterator[ObjectDifference]:
     before = {objects.identity(obj): obj for obj in old.objects}
     after = {objects.identity(obj): obj for obj in new.objects}
     for identity, obj in before.items():
@@ -180,7 +259,8 @@ def _objects(old: Subject, new: Subject) -> Iterator[ObjectDifference]:
         else:
             changes = diff(_plain(before[identity]), _plain(obj))
             if changes:
-                yield ObjectDifference(objects.describe(obj), "changed", tuple(changes))
+                notes = _matching(before[identity], obj, slices, new.version)
+                yield ObjectDifference(objects.describe(obj), "changed", tuple(changes), notes)
 
 
 def _plain(obj: dict[str, Any]) -> dict[str, Any]:
