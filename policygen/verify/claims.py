@@ -44,7 +44,7 @@ class TooMany:
 
 def over_quota(claims: Sequence[Claim], namespace: str, cluster: Cluster) -> Iterator[TooMany]:
     """The quotas of a namespace that grant less than claims charge at worst; one key of each."""
-    quotas = list(cluster.list("ResourceQuota", namespace))
+    quotas = [quota for quota in cluster.list("ResourceQuota", namespace) if not _is_scoped(quota)]
     if not quotas or not claims:
         return
     classes = {item.name: item for item in map(read_class, cluster.list("DeviceClass", group=GROUP))}
@@ -54,6 +54,12 @@ def over_quota(claims: Sequence[Claim], namespace: str, cluster: Cluster) -> Ite
             if charge.hard is not None and Quantity.of(charge.charged) > charge.hard:
                 yield TooMany(quota, charge)
                 break
+
+
+def _is_scoped(quota: Mapping[str, Any]) -> bool:
+    """Whether a quota is about some pods alone: it counts no claims, which know no scopes."""
+    spec = quota.get("spec") or {}
+    return bool(spec.get("scopes") or spec.get("scopeSelector"))
 
 
 def made_claims(pod: Mapping[str, Any], cluster: Cluster) -> dict[str, Claim]:

@@ -120,3 +120,14 @@ def test_a_limit_that_names_a_class_is_told_with_the_devices(
     lines = [line for topic in told.topics if topic.name == "devices" for line in topic.lines]
 
     assert any("is served by DRA as 4 × `a100`" in line and said in line for line in lines), lines
+
+
+def test_a_quota_of_some_pods_alone_counts_no_claims(bundle: list[dict[str, Any]]):
+    scoped = [
+        {**obj, "spec": {**obj["spec"], "scopes": ["NotTerminating"]}}
+        if obj["kind"] == "ResourceQuota"
+        else obj
+        for obj in _granting(bundle, KEY, 0)
+    ]
+
+    assert verify(scoped, [POD], properties=["satisfiable"]).findings == ()
