@@ -105,7 +105,7 @@ def _inside(folder: Path) -> _Folder:
     except OSError:
         return inside
     for entry in entries:
-        if entry.suffix in reader.SUFFIXES and entry.is_file() and not _is_other(entry):
+        if entry.suffix in reader.SUFFIXES and entry.is_file() and not is_no_object(entry):
             (inside.specs if is_spec_file(entry) else inside.manifests).append(entry)
     if inside.specs:
         inside.manifests = [path for path in inside.manifests if "apiVersion" in peek(path)]
@@ -131,7 +131,7 @@ def _search(folder: Path, depth: int) -> Iterator[_Folder]:
             yield from _search(entry, depth - 1)
 
 
-def _is_other(path: Path) -> bool:
+def is_no_object(path: Path) -> bool:
     """Whether a file is a suite or a kustomization by its name, or the JSON Schema of something."""
     is_suite = path.stem == "suite" or path.stem.endswith(".suite")
     return path.name in _KUSTOMIZATIONS or is_suite or reader.is_json_schema(path)

@@ -417,6 +417,8 @@ def test_a_fresh_scaffold_is_read_as_a_folder(tmp_path, monkeypatch, capsys):
     assert run(["run", "-p", "fresh", "-f", "fresh/fixtures"]) in {0, 1}
     assert run(["devices", "match", "true", "-f", "fresh", "--profile", "dgx-a100"]) == 0
     assert "apiVersion`" not in capsys.readouterr().err
+    assert run(["run", "-p", "fresh", "-f", "fresh"]) == 2
+    assert "has no manifest beside its specs and suites" in capsys.readouterr().err
 
 
 def test_a_refusal_for_want_of_an_account_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -276,6 +276,8 @@ def _documents(stream: BinaryIO, name: str, found: Diagnostics) -> Iterator[RawD
 
 
 def _streams(path: Path, found: Diagnostics) -> Iterator[tuple[str, Any]]:
+    from policygen.cli.policies import is_no_object
+    from policygen.compiler.recognise import is_spec_file
     from policygen.kube import reader
 
     if str(path) == STDIN:
@@ -283,9 +285,11 @@ def _streams(path: Path, found: Diagnostics) -> Iterator[tuple[str, Any]]:
         return
     entries: Iterable[Path] = (path,)
     if path.is_dir():
-        entries = reader.files_in(path)
+        inside = reader.files_in(path)
+        entries = [each for each in inside if not (is_no_object(each) or is_spec_file(each))]
         if not entries:
-            found.error("manifest-not-found", f"directory `{path}` has no .yaml, .yml or .json file")
+            what = "manifest beside its specs and suites" if inside else ".yaml, .yml or .json file"
+            found.error("manifest-not-found", f"directory `{path}` has no {what}")
     for entry in entries:
         try:
             yield str(entry), entry.open("rb")
