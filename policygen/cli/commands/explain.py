@@ -11,11 +11,13 @@ import click
 
 from policygen.cli import exit as codes
 from policygen.cli.main import report
+from policygen.cli.operations import OPERATIONS
 from policygen.diagnostics import Diagnostics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from policygen.admission.request import Operation
     from policygen.verify.explain import Explainer
     from policygen.verify.subject import Subject
 
@@ -54,7 +56,7 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--operation",
-    type=click.Choice(["create", "update", "delete"], case_sensitive=False),
+    type=click.Choice(list(OPERATIONS), case_sensitive=False),
     default="create",
     show_default=True,
 )
@@ -104,7 +106,7 @@ def command(
     explainer = _explainer(
         loaded,
         kept,
-        operation=operation.upper(),
+        operation=OPERATIONS[operation],
         subresource=subresource,
         namespace=namespace,
         user=user,
@@ -137,7 +139,7 @@ def _explainer(
     loaded: Subject,
     stored: Sequence[dict[str, Any]],
     *,
-    operation: str,
+    operation: Operation,
     subresource: str,
     namespace: str,
     user: str,
@@ -151,6 +153,6 @@ def _explainer(
     cluster = Cluster.from_objects(
         [*standard_namespaces(), *loaded.objects, *stored], version=loaded.version, open_namespaces=True
     )
-    client = Client(operation, UserInfo(user, groups), subresource, namespace)  # type: ignore[arg-type]
+    client = Client(operation, UserInfo(user, groups), subresource, namespace)
     slices = [obj for obj in stored if obj.get("kind") == "ResourceSlice"]
     return Explainer(loaded, cluster, client, slices)

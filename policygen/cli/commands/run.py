@@ -13,17 +13,16 @@ import click
 
 from policygen.cli import exit as codes
 from policygen.cli.main import report
+from policygen.cli.operations import OPERATIONS
 from policygen.diagnostics import Diagnostic, Diagnostics, PolicygenError, make
 
 if TYPE_CHECKING:
     from policygen.admission.cluster import Cluster
     from policygen.admission.intake import Client
     from policygen.admission.outcome import Outcome
-    from policygen.admission.request import Operation
     from policygen.kube.reader import Document, RawDocument
 
 STDIN = "-"
-OPERATIONS: dict[str, Operation] = {"create": "CREATE", "update": "UPDATE", "delete": "DELETE"}
 _CHUNK_DOCUMENTS = 64
 _CHUNK_BYTES = 256 * 1024
 _KEPT_REFUSALS = 100

@@ -10,7 +10,7 @@ from itertools import combinations
 from policygen.admission.request import Object
 from policygen.diagnostics import Label, make
 from policygen.kube import names
-from policygen.kube.schema import KindSchema, ListOf, Struct, child, is_atomic
+from policygen.kube.schema import ELEMENT, KindSchema, ListOf, Node, child, is_atomic
 from policygen.verify import analysis
 from policygen.verify.analysis import ANY, Path
 from policygen.verify.facts import PolicyFacts
@@ -68,17 +68,15 @@ def _above(path: Path) -> set[Path]:
 
 
 def _ends_atomic(schema: KindSchema, path: Path) -> bool:
-    node: object = schema.root
+    """Whether a path ends in an atomic field; patches name list items without a step for them."""
+    node: Node | None = schema.root
     for step in path:
         while isinstance(node, ListOf) and step != ANY:
             node = node.element
-        if not isinstance(node, (ListOf, Struct)) and not hasattr(node, "value"):
+        if node is None:
             return False
-        below = child(node, "[]" if step == ANY and isinstance(node, ListOf) else step)  # type: ignore[arg-type]
-        if below is None:
-            return False
-        node = below
-    return is_atomic(node)  # type: ignore[arg-type]
+        node = child(node, ELEMENT if isinstance(node, ListOf) else step)
+    return node is not None and is_atomic(node)
 
 
 def _finding(world: World, left: PolicyFacts, right: PolicyFacts, path: Path) -> Finding:
